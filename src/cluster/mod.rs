@@ -1,0 +1,1 @@
+//! Everything said to Kubernetes: connect, watch, act, identity and permissions, lease.

@@ -1,0 +1,1 @@
+//! Where tidewaiter keeps its files, and the settings a person may change.

@@ -1,0 +1,1 @@
+//! Running promotions: supervisor, runner, journal, replay, keeper, workspace.

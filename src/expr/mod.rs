@@ -1,0 +1,1 @@
+//! The expression language: lexer, parser, evaluator, and templates of `${{ }}`.

@@ -1,0 +1,1 @@
+//! The API server inside the process: routes, store, watches, patches, socket.

@@ -1,0 +1,1 @@
+//! Pure decisions on Kargo objects; nothing here reads a clock, a file or a network.

@@ -1,0 +1,1 @@
+//! Promotion steps, one file per `uses`, and the registry that names them.

@@ -1,0 +1,1 @@
+//! Logs: where they go and how verbose they are.
