@@ -1,1 +1,3 @@
 //! Running promotions: supervisor, runner, journal, replay, keeper, workspace.
+
+pub mod workspace;

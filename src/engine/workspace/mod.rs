@@ -1,0 +1,1 @@
+//! The files that a promotion works on: git trees, mounted at paths.
