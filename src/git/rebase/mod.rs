@@ -65,7 +65,7 @@ pub fn rebase(
     if !stale.is_empty() {
         return Ok(Rebased::Stale { paths: stale.into_iter().collect() });
     }
-    chain(objects, commits, &sides, tip)
+    chain(objects, commits, base, tip)
 }
 
 /// Writes, compared with the tip.
@@ -197,19 +197,20 @@ fn bulk_below(
     Ok(())
 }
 
-/// How the changes of one step of the chain fit onto another tree.
-pub(super) enum Fitted {
+/// How changes fit onto another tree.
+pub enum Fitted {
     /// The tree with them.
-    Tree(Oid),
+    Tree(TreeId),
     /// Paths where that tree has neither the old entry nor the new.
     Stale(Vec<String>),
 }
 
 /// Makes `changes` on `onto`: an entry that is the old one becomes the new one, one that is the new already stays.
-pub(super) fn fit(objects: &Objects, changes: &[Change], onto: Oid) -> Result<Fitted, ObjectsError> {
+pub fn fit(objects: &Objects, changes: &[Change], onto: &TreeId) -> Result<Fitted, ObjectsError> {
+    let root = oid(Kind::Tree, onto.as_str())?;
     let (mut edits, mut stale) = (Edits::new(), Vec::new());
     for change in changes {
-        let there = objects.find_raw(onto, change.parts())?;
+        let there = objects.find_raw(root, change.parts())?;
         let is = |node: Option<_>| match (&there, node) {
             (Found::Node(there), Some(node)) => *there == node,
             (Found::Absent, None) => true,
@@ -223,7 +224,7 @@ pub(super) fn fit(objects: &Objects, changes: &[Change], onto: Oid) -> Result<Fi
         }
     }
     if stale.is_empty() {
-        Ok(Fitted::Tree(objects.edit_at(onto, &edits, &mut Vec::new())?))
+        Ok(Fitted::Tree(objects.edit(onto, &edits)?))
     } else {
         Ok(Fitted::Stale(stale))
     }
@@ -232,24 +233,23 @@ pub(super) fn fit(objects: &Objects, changes: &[Change], onto: Oid) -> Result<Fi
 fn chain(
     objects: &Objects,
     commits: &[CommitId],
-    sides: &Sides,
+    base: Option<&CommitId>,
     tip: Option<&CommitId>,
 ) -> Result<Rebased, ObjectsError> {
-    let (mut before, mut onto, mut parent) = (sides.base, sides.tip, tip.cloned());
+    let (mut before, mut onto, mut parent) = (objects.tree_of(base)?, objects.tree_of(tip)?, tip.cloned());
     let mut made = Vec::new();
     for id in commits {
         let commit = objects.commit(id)?;
-        let after = oid(Kind::Tree, commit.tree.as_str())?;
-        match fit(objects, &objects.changes_at(before, after)?, onto)? {
+        match fit(objects, &objects.changes(&before, &commit.tree)?, &onto)? {
             Fitted::Stale(paths) => return Ok(Rebased::Stale { paths }),
             Fitted::Tree(tree) if tree == onto => {}
             Fitted::Tree(tree) => {
-                let again = objects.make_again(&commit, parent.as_ref(), &Objects::tree_typed(tree)?)?;
+                let again = objects.make_again(&commit, parent.as_ref(), &tree)?;
                 made.push(again.clone());
                 (onto, parent) = (tree, Some(again));
             }
         }
-        before = after;
+        before = commit.tree;
     }
     Ok(if made.is_empty() { Rebased::NoOp } else { Rebased::Onto(made) })
 }

@@ -42,6 +42,11 @@ impl Edits {
         self.put_raw(&parts, node);
     }
 
+    /// The entry of this name, directly in the root, shall be `node`, or nothing.
+    pub fn put_entry(&mut self, entry: &Entry, node: Option<Node>) {
+        self.put_raw(&[&entry.name], node);
+    }
+
     pub(in crate::git) fn put_raw(&mut self, parts: &[&[u8]], node: Option<Node>) {
         match parts {
             [] => {}
