@@ -6,3 +6,8 @@
 
 pub mod branch;
 pub mod id;
+pub mod commit;
+pub mod objects;
+pub mod path;
+pub mod rebase;
+pub mod tree;
