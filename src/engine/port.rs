@@ -184,7 +184,7 @@ pub trait Port: Send + Sync {
 }
 
 /// A Rust type that is a kind.
-pub trait Object: DeserializeOwned + Serialize {
+pub trait Object: DeserializeOwned + Serialize + Send + Sync {
     /// Which.
     const KIND: Kind;
 }
@@ -254,6 +254,11 @@ pub struct Texts {
 }
 
 impl Texts {
+    /// What a Secret says.
+    pub fn of_secret(value: &Value) -> Self {
+        Self::of(Kind::Secret, value)
+    }
+
     fn of(kind: Kind, value: &Value) -> Self {
         let strings = |pointer: &str| -> BTreeMap<String, String> {
             let map = value.pointer(pointer).and_then(Value::as_object);
