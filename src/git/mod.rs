@@ -1,8 +1,16 @@
 //! Git without checkouts: objects through git2, network through the user's `git` command.
 //!
 //! Objects: [`id`], `path`, `objects`, `tree`, `commit`, `rebase`, `diff`.
-//! Network: `command`, `url`, `credentials`, `transport`, `mirror`, and `land`, the one queue per branch.
+//! Network: [`command`], [`url`], [`credentials`], [`transport`], [`mirror`], [`counters`], and [`land`], the one queue per branch.
 //! Nothing here knows Kubernetes or promotions beyond an opaque uid and step alias.
 
 pub mod branch;
 pub mod id;
+pub mod command;
+pub mod counters;
+pub mod credentials;
+pub mod land;
+pub mod mirror;
+mod redact;
+pub mod transport;
+pub mod url;
