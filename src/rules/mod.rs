@@ -1,3 +1,7 @@
 //! Pure decisions on Kargo objects; nothing here reads a clock, a file or a network.
 
+pub mod availability;
+pub mod durations;
+pub mod names;
 pub mod rows;
+pub mod template;
