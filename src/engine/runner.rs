@@ -14,7 +14,10 @@ use super::{
     },
     tools::What,
 };
-use crate::kargo::{Alias, Phase, PromotionStep, promotion::AbortRequest};
+use crate::{
+    kargo::{Alias, Phase, PromotionStep, promotion::AbortRequest},
+    rules::durations::GoDuration,
+};
 
 pub mod attempt;
 mod ends;
@@ -249,9 +252,9 @@ impl Runner {
         let retry = step.retry.clone().unwrap_or_default();
         let timeout = match retry.timeout.as_str() {
             "" => None,
-            text => Some(super::duration(text).map_err(|error| format!("retry.timeout: {error}"))?),
+            text => Some(text.parse::<GoDuration>().map_err(|error| format!("retry.timeout: {error}"))?),
         };
-        let timeout = timeout.filter(|span| !span.is_zero()).or(defaults.timeout);
+        let timeout = timeout.filter(|span| !span.is_none()).map(GoDuration::to_std).or(defaults.timeout);
         let threshold = u32::try_from(retry.error_threshold).ok().filter(|threshold| *threshold > 0);
         let error_threshold = threshold.unwrap_or(defaults.error_threshold).max(1);
         Ok(verdict::Limits { timeout, error_threshold })
