@@ -7,6 +7,7 @@
 pub mod branch;
 pub mod id;
 pub mod commit;
+pub mod diff;
 pub mod objects;
 pub mod path;
 pub mod rebase;
