@@ -9,6 +9,7 @@ pub mod command;
 pub mod commit;
 pub mod counters;
 pub mod credentials;
+pub mod diff;
 pub mod id;
 pub mod land;
 pub mod mirror;

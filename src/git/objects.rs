@@ -254,3 +254,8 @@ pub(super) fn oid(kind: Kind, id: &str) -> Result<Oid, ObjectsError> {
 pub(super) fn typed<T: std::str::FromStr>(kind: Kind, id: Oid) -> Result<T, ObjectsError> {
     id.to_string().parse().map_err(|_| ObjectsError::damaged(kind, id, "the id is not a SHA-1"))
 }
+
+#[cfg(test)]
+pub(crate) mod fixture;
+#[cfg(test)]
+mod tests;

@@ -4,6 +4,7 @@
 //! it or refused. What is read and written of each checkout is recorded, for the rebase. Between steps the workspace
 //! is a [`WorkspaceState`]; it is opened for one job, and nothing of it is shared.
 
+mod changes;
 mod checkout;
 mod copy;
 mod error;
@@ -12,6 +13,7 @@ mod state;
 
 use std::collections::HashMap;
 
+pub use changes::changes_between;
 pub use checkout::{Checkout, CommitOutcome, CommitRequest};
 pub use error::WorkspaceError;
 pub use state::{MirrorKey, MirrorPaths, Mount, Pinned, WorkspaceState};
