@@ -1,12 +1,12 @@
 //! What a caller supplies to an expression: names, functions, explanations, the time, and what is secret.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use jiff::Zoned;
 
 use super::template::functions;
-use super::value::Value;
+use super::value::{Key, Map, MapKind, Value};
 
 /// Functions that the caller brings. The language's own functions win over names given here.
 pub trait Host {
@@ -57,6 +57,17 @@ impl<'a> Env<'a> {
     /// Gives a top-level name a value, instead of what it had.
     pub fn set(&mut self, name: impl Into<String>, value: Value) {
         self.names.insert(name.into(), value);
+    }
+
+    /// Gives `vars.<name>` a value and keeps the other vars.
+    pub(super) fn set_var(&mut self, name: &str, value: Value) {
+        let mut entries = match self.names.get("vars") {
+            Some(Value::Map(vars)) => vars.entries().clone(),
+            _ => BTreeMap::new(),
+        };
+        entries.insert(Key::Str(name.into()), value);
+        let vars = Map::new(MapKind::Named, entries);
+        self.set("vars", Value::Map(Arc::new(vars)));
     }
 
     /// [`Env::set`] for chains.

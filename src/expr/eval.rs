@@ -253,13 +253,8 @@ impl<'e> Machine<'e> {
     fn operate(&mut self, left: &Value, operation: &Operation, right: Value) -> Evaluated {
         let span = operation.span;
         let value = match operation.op {
-            Binary::And | Binary::Or => {
-                if right.as_bool().is_none() {
-                    return Err(fault(span, ops::mismatch(operation.op, left, &right)));
-                }
-                right
-            }
-            Binary::Coalesce => right,
+            // The right side passes unchecked, as in the original.
+            Binary::And | Binary::Or | Binary::Coalesce => right,
             Binary::Range => at(span, self.range(left, &right))?,
             Binary::Matches => at(span, self.matches(left, &right))?,
             op => {
@@ -292,16 +287,16 @@ impl<'e> Machine<'e> {
     }
 
     fn range(&mut self, left: &Value, right: &Value) -> Result<Value, String> {
-        let (Value::Int(from), Value::Int(to)) = (left, right) else {
+        let (Some(from), Some(to)) = (ops::as_int(left), ops::as_int(right)) else {
             return Err(ops::mismatch(Binary::Range, left, right));
         };
-        let size = i128::from(*to) - i128::from(*from) + 1;
+        let size = i128::from(to) - i128::from(from) + 1;
         let size = usize::try_from(size.max(0)).unwrap_or(usize::MAX);
         if size as u64 > self.budget.memory {
             return Err("memory budget exceeded".to_owned());
         }
         self.budget.spend(size as u64)?;
-        self.budget.list((*from..=*to).map(Value::Int).collect())
+        self.budget.list((from..=to).map(Value::Int).collect())
     }
 
     fn matches(&mut self, left: &Value, right: &Value) -> Result<Value, String> {
@@ -378,16 +373,15 @@ impl<'e> Machine<'e> {
         if let (NodeKind::Ident(name), Value::Str(key)) = (&member.target.kind, &key) {
             self.env.noticed(&format!("{name}.{key}"));
         }
-        if matches!(&member.target.kind, NodeKind::Ident(name) if &**name == "$env") && target.is_nil() {
-            return Ok(Value::Nil);
-        }
         access::fetch(&target, &key).map_err(|message| {
             let message = if target.is_nil() {
                 message + &self.explain_nil(&member.target)
             } else {
                 message
             };
-            fault(node.span, message)
+            // All that can be wrong with reading a map is the key.
+            let is_map = matches!(target, Value::Map(_));
+            fault(if is_map { member.key.span } else { node.span }, message)
         })
     }
 
@@ -432,10 +426,10 @@ impl<'e> Machine<'e> {
                     },
                 ))
             }
-            None if &**name == "$env" => {
-                Err(fault(node.span, "map[string]interface {} is not callable"))
-            }
-            None => Err(fault(node.span, format!("there is no function {name}"))),
+            None => Err(fault(
+                node.span,
+                format!("unknown name {name}: there is no such function"),
+            )),
         }
     }
 

@@ -232,6 +232,7 @@ impl Parser {
                     span: token.span,
                     right,
                 };
+                check_literals(&left, &operation, &token.value)?;
                 self.fold(left, operation)?
             };
             previous_coalesces = op == Binary::Coalesce;
@@ -239,9 +240,6 @@ impl Parser {
     }
 
     fn fold(&mut self, left: Node, operation: Operation) -> Parsed {
-        if operation.op == Binary::Equal || operation.op == Binary::NotEqual {
-            check_comparable(&left, &operation)?;
-        }
         let height = operation.right.height.saturating_add(1);
         let start = left.extent.start;
         let span = operation.span;
@@ -534,6 +532,9 @@ impl Parser {
         let start = piped
             .as_ref()
             .map_or(name.span.start, |node| node.extent.start);
+        if name.value == "$env" {
+            return Err(Fault::new(name.span, "$env is not callable"));
+        }
         let builtin = builtins::find(&name.value);
         let arguments = match builtin {
             Some(Builtin {
@@ -617,21 +618,23 @@ fn above<'n>(nodes: impl IntoIterator<Item = &'n Node>) -> u16 {
         .saturating_add(1)
 }
 
-/// Literals of different kinds can never be equal: a slip worth telling before anything runs.
-fn check_comparable(left: &Node, operation: &Operation) -> Result<(), Fault> {
+/// Literals that an operator can never take: a slip worth telling before anything runs.
+fn check_literals(left: &Node, operation: &Operation, written: &str) -> Result<(), Fault> {
     let names = (literal_type(left), literal_type(&operation.right));
     let (Some((left_type, left_class)), Some((right_type, right_class))) = names else {
         return Ok(());
     };
-    if left_class == right_class {
+    let fine = match operation.op {
+        Binary::Equal | Binary::NotEqual => left_class == right_class,
+        Binary::And | Binary::Or => left_type == "bool" && right_type == "bool",
+        _ => true,
+    };
+    if fine {
         return Ok(());
     }
     Err(Fault::new(
         operation.span,
-        format!(
-            "invalid operation: {} (mismatched types {left_type} and {right_type})",
-            operation.op.text()
-        ),
+        format!("invalid operation: {written} (mismatched types {left_type} and {right_type})"),
     ))
 }
 

@@ -74,6 +74,12 @@ fn numbers(call: &mut Call<'_, '_>) -> Result<Vec<Value>, Trouble> {
 }
 
 fn extreme(call: &mut Call<'_, '_>, wanted: std::cmp::Ordering) -> Given {
+    // A single value that is no number passes as it is, as in the original.
+    if let [only] = call.arguments
+        && !matches!(only, Value::List(_))
+    {
+        return Ok(only.clone());
+    }
     let mut best: Option<Value> = None;
     for number in numbers(call)? {
         let better = match &best {

@@ -12,6 +12,7 @@ use super::value::Value;
 
 mod freight;
 mod lookups;
+mod scope;
 mod semver;
 mod status;
 
@@ -19,6 +20,7 @@ pub use freight::{
     Artifact, Chart, Commit, Freight, FreightView, GitNames, Image, Origin, Subscription,
 };
 pub use lookups::{Lookups, NoLookups};
+pub use scope::{Outcome, Scope, ScopeError, Var};
 pub use status::{StepMeta, StepsView, step_metas};
 
 /// Kargo's functions for one evaluation. `commitFrom` and its kin, `semver*` and the look-ups always

@@ -62,7 +62,7 @@ pub enum TemplateError {
         why: String,
     },
     /// A condition gave something other than a bool.
-    #[error("the condition {condition:?} gave {got}, not a bool")]
+    #[error("the condition {condition:?} must evaluate to a boolean, not {got}")]
     NotBool {
         /// The whole condition.
         condition: String,
