@@ -1,1 +1,3 @@
 //! Promotion steps, one file per `uses`, and the registry that names them.
+
+pub mod yaml;

@@ -1,0 +1,1 @@
+//! Adding and removing entries, for `kustomize-set-image`.
