@@ -114,13 +114,18 @@ pub trait Repositories: Send + Sync {
 pub struct Files {
     /// What every step so far has made of them.
     pub state: WorkspaceState,
-    mirrors: Arc<dyn MirrorPaths>,
+    mirrors: Arc<dyn MirrorPaths + Send + Sync>,
 }
 
 impl Files {
     /// The workspace `state`, whose objects are found through `mirrors`.
-    pub fn new(state: WorkspaceState, mirrors: Arc<dyn MirrorPaths>) -> Self {
+    pub fn new(state: WorkspaceState, mirrors: Arc<dyn MirrorPaths + Send + Sync>) -> Self {
         Self { state, mirrors }
+    }
+
+    /// Where the repositories are: mounting a new checkout needs it.
+    pub fn mirrors(&self) -> Arc<dyn MirrorPaths + Send + Sync> {
+        Arc::clone(&self.mirrors)
     }
 
     /// Runs `edit` on the opened workspace, beside the async threads. What it did counts only if it returns Ok:

@@ -15,7 +15,7 @@ pub mod tree;
 #[cfg(test)]
 mod tests;
 
-pub use set::{Update, set};
+pub use set::{Editor, Update, set};
 
 /// Why a YAML file was not edited. The file is as it was.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

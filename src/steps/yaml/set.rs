@@ -22,28 +22,85 @@ pub struct Update {
 
 /// `text` with the updates done in order. Where a value reads the same already, its bytes stay as they are.
 pub fn set(text: &str, updates: &[Update]) -> Result<String, YamlError> {
-    // A byte order mark is no part of the first key, and stays where it is.
-    let (mark, body) = match text.strip_prefix('\u{feff}') {
-        Some(rest) => ("\u{feff}", rest),
-        None => ("", text),
-    };
-    let mut documents = tree::parse(body)?;
-    let mut body = body.to_owned();
+    let mut editor = Editor::open(text)?;
     for update in updates {
-        let (document, route) = locate(&documents, update, &Text::new(&body))?;
-        let Some(node) = documents.get(document).and_then(|root| find::at(root, &route)) else { continue };
+        let (document, route) = locate(&editor.documents, update, &Text::new(&editor.body))?;
+        editor.set_at(document, &route, update)?;
+    }
+    Ok(editor.into_text())
+}
+
+/// A file between edits: its text and what that reads as.
+pub struct Editor {
+    mark: &'static str,
+    pub(super) body: String,
+    pub(super) documents: Vec<Node>,
+}
+
+impl Editor {
+    /// Reads a file.
+    pub fn open(text: &str) -> Result<Self, YamlError> {
+        // A byte order mark is no part of the first key, and stays where it is.
+        let (mark, body) = match text.strip_prefix('\u{feff}') {
+            Some(rest) => ("\u{feff}", rest),
+            None => ("", text),
+        };
+        Ok(Self { mark, documents: tree::parse(body)?, body: body.to_owned() })
+    }
+
+    /// The file as it is now.
+    pub fn into_text(self) -> String {
+        format!("{}{}", self.mark, self.body)
+    }
+
+    /// The node at `route` in a document.
+    pub fn node(&self, document: usize, route: &[usize]) -> Option<&Node> {
+        self.documents.get(document).and_then(|root| find::at(root, route))
+    }
+
+    /// Sets the value at `route`.
+    pub fn set_at(&mut self, document: usize, route: &[usize], update: &Update) -> Result<(), YamlError> {
+        let Some(node) = self.node(document, route) else { return Err(YamlError::Unproved(update.key.clone())) };
         check_target(node, update)?;
         if node.text().is_some() && scalar::reads_as(node, &update.value) {
-            continue;
+            return Ok(());
         }
-        let edit = replacement(node, &update.value, &Text::new(&body));
-        body = prove(&body, edit, &mut documents, &update.key, |documents| {
-            if let Some(node) = documents.get_mut(document).and_then(|root| find::at_mut(root, &route)) {
+        let edit = replacement(node, &update.value, &Text::new(&self.body));
+        self.apply(edit, document, &update.key, |root| {
+            if let Some(node) = find::at_mut(root, route) {
                 node.content = Content::Written(update.value.clone());
             }
-        })?;
+        })
     }
-    Ok(format!("{mark}{body}"))
+
+    /// Does `edit` if the text then reads as before plus `change`; `key` is for the error.
+    pub(super) fn apply(
+        &mut self,
+        edit: Edit,
+        document: usize,
+        key: &str,
+        change: impl FnOnce(&mut Node),
+    ) -> Result<(), YamlError> {
+        let unproved = || YamlError::Unproved(key.to_owned());
+        let before = self.body.get(..edit.start).ok_or_else(unproved)?;
+        let after = self.body.get(edit.end..).ok_or_else(unproved)?;
+        let edited = format!("{before}{}{after}", edit.text);
+        let read = tree::parse(&edited).map_err(|_| unproved())?;
+        let mut expected = self.documents.clone();
+        match expected.get_mut(document) {
+            Some(root) => change(root),
+            None => expected.push({
+                let mut root = Node::written(Value::Null);
+                change(&mut root);
+                root
+            }),
+        }
+        if read.len() != expected.len() || !read.iter().zip(&expected).all(|(read, expected)| same(read, expected)) {
+            return Err(unproved());
+        }
+        (self.body, self.documents) = (edited, read);
+        Ok(())
+    }
 }
 
 /// The first document that has the key; if none has, the error of the one where the way leads furthest.
@@ -87,7 +144,7 @@ pub(super) struct Edit {
     pub(super) text: String,
 }
 
-fn replacement(node: &Node, value: &Value, text: &Text<'_>) -> Edit {
+pub(super) fn replacement(node: &Node, value: &Value, text: &Text<'_>) -> Edit {
     let style = match &node.content {
         Content::Scalar { style, .. } => *style,
         _ => Style::Plain,
@@ -117,27 +174,6 @@ fn replacement(node: &Node, value: &Value, text: &Text<'_>) -> Edit {
         _ => {}
     }
     Edit { start, end, text: written }
-}
-
-/// The text after `edit`, if it reads as `documents` after `change`; `documents` is then what it reads as.
-pub(super) fn prove(
-    text: &str,
-    edit: Edit,
-    documents: &mut Vec<Node>,
-    key: &str,
-    change: impl FnOnce(&mut Vec<Node>),
-) -> Result<String, YamlError> {
-    let unproved = || YamlError::Unproved(key.to_owned());
-    let (Some(before), Some(after)) = (text.get(..edit.start), text.get(edit.end..)) else { return Err(unproved()) };
-    let edited = format!("{before}{}{after}", edit.text);
-    let read = tree::parse(&edited).map_err(|_| unproved())?;
-    let mut expected = documents.clone();
-    change(&mut expected);
-    if read.len() != expected.len() || !read.iter().zip(&expected).all(|(read, expected)| same(read, expected)) {
-        return Err(unproved());
-    }
-    *documents = read;
-    Ok(edited)
 }
 
 /// Whether `read` is what was expected: the same in content, style, anchors and tags, wherever it stands.
