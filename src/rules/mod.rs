@@ -1,6 +1,7 @@
 //! Pure decisions on Kargo objects; nothing here reads a clock, a file or a network.
 
 pub mod admission;
+pub mod approval;
 pub mod auto_promotion;
 pub mod availability;
 pub mod durations;
@@ -12,3 +13,4 @@ pub mod queue;
 pub mod retry;
 pub mod rows;
 pub mod template;
+pub mod who;
