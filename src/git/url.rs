@@ -56,6 +56,12 @@ impl RepoUrl {
         (format!("{scheme}://{host}{path}"), Some(login))
     }
 
+    /// The login in the address, which is a credential of its own; empty where there is none.
+    pub(super) fn user_info(&self) -> &str {
+        let authority = http_parts(&self.0).map_or("", |(_, rest)| split_authority(rest).0);
+        authority.rsplit_once('@').map_or("", |(user_info, _)| user_info)
+    }
+
     /// The file name's worth of the address: the last part of its path, for directory names.
     pub(super) fn slug(&self) -> String {
         let shown = self.normalised();

@@ -89,7 +89,8 @@ async fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
 async fn a_hung_command_is_ended_with_its_children() {
     let dir = tempfile::tempdir().unwrap();
     let git = fake(dir.path(), HANGS);
-    let login = Prepared { secrets: vec!["s3cret".into()], ..Prepared::default() };
+    let mut login = Prepared::default();
+    login.secrets.push("s3cret".into());
     let hung = Call { deadline: Some(Duration::from_millis(700)), login, ..call("fetch") };
     let error = git.run(hung).await.unwrap_err();
     assert!(matches!(error, GitError::TimedOut { .. }), "{error}");

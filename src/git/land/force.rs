@@ -77,12 +77,14 @@ async fn attempt(
     fresh: bool,
     attempts: &mut u32,
 ) -> Result<Step, FetchError> {
-    let tip = match mirror.recent_tip(branch, tip_age) {
-        Some(tip) if !fresh => tip,
-        _ => mirror.fetch(std::slice::from_ref(branch)).await?.get(branch),
+    let remembered = mirror.recent_tip(branch, tip_age).filter(|_| !fresh);
+    let (tip, fresh) = match remembered {
+        Some(tip) => (tip, false),
+        None => (mirror.fetch(std::slice::from_ref(branch)).await?.get(branch), true),
     };
     let expected = match &tip {
-        RemoteTip::At(tip) if tip == head => return Ok(Step::Landed),
+        // Only fresh knowledge can say that there is nothing to do.
+        RemoteTip::At(tip) if fresh && tip == head => return Ok(Step::Landed),
         RemoteTip::At(tip) => Expected::At(tip),
         RemoteTip::Absent => Expected::Absent,
     };

@@ -45,8 +45,7 @@ pub struct MirrorKey(String);
 impl MirrorKey {
     fn of(url: &RepoUrl, credential: &Credential) -> Self {
         let mut hash = Sha256::new();
-        let login = url.for_command().1.map(|login| (login.username, login.password)).unwrap_or_default();
-        for part in [url.normalised().as_str(), credential.scope().as_str(), &login.0, &login.1] {
+        for part in [url.normalised().as_str(), credential.scope().as_str(), url.user_info()] {
             hash.update(part.len().to_be_bytes());
             hash.update(part);
         }

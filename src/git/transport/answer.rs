@@ -111,6 +111,7 @@ pub(super) fn words(stderr: &str) -> String {
 const TROUBLES: &[(&str, Trouble)] = &[
     ("mismatched algorithms", Trouble::Unsupported),
     ("object-format", Trouble::Unsupported),
+    ("hash algorithm", Trouble::Unsupported),
     ("does not support shallow", Trouble::Unsupported),
     ("shallow.lock", Trouble::Other),
     ("returned error: 401", Trouble::Unauthorised),

@@ -84,6 +84,7 @@ fn faults_by_their_words() {
         ("fatal: '/x' does not appear to be a git repository\nfatal: Could not read from remote repository.", Trouble::NotFound),
         ("remote: Repository not found.\nfatal: repository 'https://h/o/r/' not found", Trouble::NotFound),
         ("fatal: mismatched algorithms: client sha1; server sha256", Trouble::Unsupported),
+        ("fatal: the receiving end does not support this repository's hash algorithm", Trouble::Unsupported),
         ("error: object file ./objects/aa/bb is empty\nfatal: loose object aabb is corrupt", Trouble::Damaged),
         ("something new", Trouble::Other),
     ] {
