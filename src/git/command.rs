@@ -191,10 +191,9 @@ impl Git {
         match GitVersion::parse(&said) {
             Some(found) if found < OLDEST => Err(GitError::TooOld { found }),
             Some(found) => Ok(found),
-            None => Err(GitError::NoVersion {
-                program: self.program(),
-                answer: said.trim().chars().take(100).collect(),
-            }),
+            None => {
+                Err(GitError::NoVersion { program: self.program(), answer: said.trim().chars().take(100).collect() })
+            }
         }
     }
 

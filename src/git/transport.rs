@@ -37,13 +37,6 @@ pub enum Trouble {
     Other,
 }
 
-impl Trouble {
-    /// Whether time alone may cure it.
-    pub fn is_transient(self) -> bool {
-        matches!(self, Self::Unreachable | Self::Unauthorised | Self::Other)
-    }
-}
-
 /// A remote could not be read.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{doing} {url} failed: {words}")]
@@ -88,7 +81,12 @@ pub(super) enum Expected<'a> {
 
 impl Remote {
     /// Brings these branches to `refs/remotes/r/…`. One missing branch fails them all.
-    pub async fn fetch(&self, repository: &Path, branches: &[BranchName], depth: Option<u32>) -> Result<Output, RemoteError> {
+    pub async fn fetch(
+        &self,
+        repository: &Path,
+        branches: &[BranchName],
+        depth: Option<u32>,
+    ) -> Result<Output, RemoteError> {
         let mut flags = vec![
             "--no-tags".to_owned(),
             "--no-write-fetch-head".to_owned(),
@@ -104,7 +102,8 @@ impl Remote {
 
     /// Makes the known history of these branches longer by `commits`.
     pub async fn deepen(&self, repository: &Path, branch: &BranchName, commits: u32) -> Result<Output, RemoteError> {
-        let flags = ["--no-tags", "--no-write-fetch-head", "--no-prune", "--no-recurse-submodules", "--no-auto-maintenance"];
+        let flags =
+            ["--no-tags", "--no-write-fetch-head", "--no-prune", "--no-recurse-submodules", "--no-auto-maintenance"];
         let mut flags: Vec<String> = flags.map(str::to_owned).into();
         flags.push(format!("--deepen={commits}"));
         let spec = format!("+{}:{}", branch.full_ref(), local_ref(branch));
@@ -112,7 +111,11 @@ impl Remote {
     }
 
     /// The refs of the remote that are named so, or match the pattern.
-    pub async fn refs(&self, repository: &Path, patterns: Vec<String>) -> Result<BTreeMap<String, CommitId>, RemoteError> {
+    pub async fn refs(
+        &self,
+        repository: &Path,
+        patterns: Vec<String>,
+    ) -> Result<BTreeMap<String, CommitId>, RemoteError> {
         let said = self.checked("ls-remote", repository, vec!["--heads".to_owned()], patterns).await?;
         let pairs = said.stdout.lines().filter_map(|line| line.split_once('\t'));
         Ok(pairs.filter_map(|(id, name)| Some((name.to_owned(), id.parse().ok()?))).collect())
@@ -148,7 +151,13 @@ impl Remote {
     }
 
     /// `ask`, where an exit code other than 0 is an error.
-    async fn checked(&self, verb: &str, repository: &Path, flags: Vec<String>, rest: Vec<String>) -> Result<Output, RemoteError> {
+    async fn checked(
+        &self,
+        verb: &str,
+        repository: &Path,
+        flags: Vec<String>,
+        rest: Vec<String>,
+    ) -> Result<Output, RemoteError> {
         let said = self.ask(verb, repository, flags, rest).await?;
         if said.success { Ok(said) } else { Err(self.failed("reading the branches of", &said)) }
     }

@@ -88,7 +88,9 @@ fn broken_rule(url: &str) -> Option<&'static str> {
         Some("it starts with a dash")
     } else if before_path.contains("::") && scheme.is_none_or(|s| s.contains("::")) {
         Some("remote helpers (`name::address`) are not run")
-    } else if scheme.is_some_and(|s| !["https", "http", "ssh", "git", "file"].contains(&s.to_ascii_lowercase().as_str())) {
+    } else if scheme
+        .is_some_and(|s| !["https", "http", "ssh", "git", "file"].contains(&s.to_ascii_lowercase().as_str()))
+    {
         Some("its scheme is none of https, http, ssh, git, file")
     } else if scheme.is_none() && !url.starts_with('/') && scp_parts(url).is_none() {
         Some("it is neither a URL, nor `host:path`, nor an absolute path")

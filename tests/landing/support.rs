@@ -220,13 +220,15 @@ impl Member for Writer {
         }
         let repository = git2::Repository::open_bare(self.mirror.path()).unwrap();
         if let Some(file) = &self.conflicts_with {
-            let tree = repository.find_commit(git2::Oid::from_str(tip.unwrap().as_str()).unwrap()).unwrap().tree().unwrap();
+            let tree =
+                repository.find_commit(git2::Oid::from_str(tip.unwrap().as_str()).unwrap()).unwrap().tree().unwrap();
             if tree.get_name(file).is_some() {
                 let message = format!("{file} was changed by both");
                 return Err(NotPlaced::Conflict { paths: vec![file.clone()], message });
             }
         }
-        let (commit, changed) = commit_file(&repository, tip, &self.file, &self.file, &self.message, Some(&self.header));
+        let (commit, changed) =
+            commit_file(&repository, tip, &self.file, &self.file, &self.message, Some(&self.header));
         Ok(if changed { Placed::Commits { commits: vec![commit], replayed: call > 0 } } else { Placed::NoOp })
     }
 }

@@ -34,10 +34,7 @@ fn versions_as_they_are_printed() {
 #[tokio::test]
 async fn a_missing_git_is_said() {
     let dir = tempfile::tempdir().unwrap();
-    let settings = GitSettings {
-        env: vec![("PATH".into(), dir.path().into())],
-        ..GitSettings::default()
-    };
+    let settings = GitSettings { env: vec![("PATH".into(), dir.path().into())], ..GitSettings::default() };
     let error = Git::new(settings, Counters::default()).version().await.unwrap_err();
     assert!(matches!(error, GitError::Missing { .. }), "{error}");
     assert!(error.to_string().contains("2.39"), "{error}");
