@@ -12,6 +12,8 @@
 mod mirrors;
 #[path = "landing/rules.rs"]
 mod rules;
+#[path = "landing/ssh.rs"]
+mod ssh;
 #[path = "landing/support.rs"]
 mod support;
 

@@ -3,7 +3,10 @@
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
+    sync::Arc,
 };
+
+use tokio::sync::OnceCell;
 
 use super::{
     branch::BranchName,
@@ -14,6 +17,7 @@ use super::{
 };
 
 mod answer;
+pub(super) mod ssh;
 
 pub(super) use answer::{PushAnswer, RefRefusal};
 use answer::{read_push, trouble_of};
@@ -59,9 +63,12 @@ pub struct RemoteError {
 pub(super) struct Remote {
     pub git: Git,
     pub url: RepoUrl,
-    pub credential: Credential,
+    credential: Credential,
     /// A private directory for key files.
-    pub keys: PathBuf,
+    keys: PathBuf,
+    /// Connections to share, where [`Remote::shares`] turns out true.
+    shared: Option<Arc<ssh::Shared>>,
+    shares: OnceCell<bool>,
 }
 
 /// One push: this commit onto this branch, if the branch is where we believe it to be.
@@ -80,6 +87,18 @@ pub(super) enum Expected<'a> {
 }
 
 impl Remote {
+    pub fn new(git: Git, url: RepoUrl, credential: Credential, keys: PathBuf, sharing: &ssh::Sharing) -> Self {
+        let shared = sharing.scope(&credential.scope());
+        Self { git, url, credential, keys, shared, shares: OnceCell::new() }
+    }
+
+    /// The connections that a command may share; asked once whether they are ours to share.
+    async fn shared(&self) -> Option<&ssh::Shared> {
+        let shared = self.shared.as_deref()?;
+        let shares = self.shares.get_or_init(|| ssh::may_share(&self.git, &self.url, &self.credential)).await;
+        shares.then_some(shared)
+    }
+
     /// Brings these branches to `refs/remotes/r/…`. One missing branch fails them all.
     pub async fn fetch(
         &self,
@@ -170,12 +189,23 @@ impl Remote {
         rest: Vec<String>,
     ) -> Result<Output, RemoteError> {
         let (address, url_login) = self.url.for_command();
-        let login = Prepared::new(&self.credential, url_login, &self.keys)
+        let shared = self.shared().await;
+        // Closed only with the program: without a place in it the command simply goes.
+        let _session = match shared {
+            Some(shared) => shared.sessions.acquire().await.ok(),
+            None => None,
+        };
+        let options = shared.map(ssh::Shared::options);
+        let login = Prepared::new(&self.credential, url_login, options.as_deref(), &self.keys)
             .map_err(|why| self.program(verb, &GitError::Io { verb: verb.to_owned(), source: why.into() }))?;
         let middle = ["--".to_owned(), address];
         let args = args(flags.into_iter().chain(middle).chain(rest));
         let call = Call { verb, args, repository: Some(repository), login, deadline: None };
-        self.git.run(call).await.map_err(|why| self.program(verb, &why))
+        let said = self.git.run(call).await;
+        if let (Err(GitError::TimedOut { .. }), Some(shared)) = (&said, shared) {
+            shared.forget();
+        }
+        said.map_err(|why| self.program(verb, &why))
     }
 
     fn program(&self, verb: &str, why: &GitError) -> RemoteError {

@@ -20,7 +20,7 @@ use super::{
     command::Git,
     credentials::Credential,
     id::CommitId,
-    transport::{Remote, RemoteError},
+    transport::{Remote, RemoteError, ssh::Sharing},
     url::RepoUrl,
 };
 
@@ -173,6 +173,7 @@ pub struct Mirrors {
     root: PathBuf,
     git: Git,
     opened: tokio::sync::Mutex<HashMap<MirrorKey, Arc<Mirror>>>,
+    ssh: Sharing,
     /// Locked while this lives; the system frees it when the process dies.
     owner: std::fs::File,
 }
@@ -191,7 +192,7 @@ impl Mirrors {
     pub fn open(root: &Path, git: Git) -> Result<Self, MirrorError> {
         let owner = open::take_root(root)?;
         open::scratch(&scratch_path(root))?;
-        Ok(Self { root: root.to_owned(), git, opened: tokio::sync::Mutex::default(), owner })
+        Ok(Self { root: root.to_owned(), git, opened: tokio::sync::Mutex::default(), ssh: Sharing::new(), owner })
     }
 
     /// The mirror for this address and credential: the same one for all spellings of the address.
@@ -207,12 +208,8 @@ impl Mirrors {
             move || open::mirror(&path)
         })
         .await?;
-        let remote = Remote {
-            git: self.git.clone(),
-            url: url.clone(),
-            credential: credential.clone(),
-            keys: self.root.join("keys"),
-        };
+        let keys = self.root.join("keys");
+        let remote = Remote::new(self.git.clone(), url.clone(), credential.clone(), keys, &self.ssh);
         let mirror = Arc::new(Mirror::new(path, key.clone(), remote, notes));
         opened.insert(key, Arc::clone(&mirror));
         Ok(mirror)

@@ -5,7 +5,7 @@ const TARGET: &str = "refs/heads/main";
 fn said(flag: &str, summary: &str, stderr: &str) -> Output {
     let id = "43db8f89162d308f8e7c698e575ba96f0140d31f";
     let stdout = format!("To /srv/r.git\n{flag}\t{id}:refs/heads/main\t{summary}\nDone\n");
-    Output { success: flag != "!", stdout, stderr: stderr.to_owned() }
+    Output { success: flag != "!", stdout, stderr: stderr.to_owned(), secrets: vec!["s3cret".into()] }
 }
 
 fn refusal(summary: &str, stderr: &str) -> (RefRefusal, String) {
@@ -32,7 +32,7 @@ fn only_a_line_for_our_ref_is_an_answer() {
     for stdout in
         ["", "Done\n", "To /srv/r.git\n", " \t43db:refs/heads/main2\t[new branch]\n", "To x\n?\ta:refs/heads/main\tx\n"]
     {
-        let output = Output { success: true, stdout: stdout.to_owned(), stderr: String::new() };
+        let output = Output { success: true, stdout: stdout.to_owned(), stderr: String::new(), secrets: Vec::new() };
         assert_eq!(read_push(&output, TARGET), None, "{stdout:?}");
     }
 }
@@ -68,6 +68,7 @@ fn rules_keep_the_servers_words() {
     let stderr = "remote: GitLab: You are not allowed to push code to protected branches on this project.\n";
     assert_eq!(refusal("[remote rejected] (pre-receive hook declined)", stderr).0, RefRefusal::Protected);
     assert_eq!(refusal("[remote rejected] (shallow update not allowed)", "").0, RefRefusal::Declined);
+    assert_eq!(refusal("[remote rejected] (no s3cret here)", "").1, "no *** here");
     assert_eq!(refusal("[remote rejected] (something new)", "").0, RefRefusal::Declined);
 }
 
