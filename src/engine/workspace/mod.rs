@@ -363,4 +363,6 @@ fn kind_of_node(node: Node) -> Kind {
 }
 
 #[cfg(test)]
+mod fixture;
+#[cfg(test)]
 mod tests;

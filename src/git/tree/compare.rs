@@ -84,6 +84,7 @@ impl Objects {
         loop {
             let order = match (&before, &after) {
                 (None, None) => return Ok(differing),
+                (b, a) if b == a => Ordering::Equal,
                 (Some(_), None) => Ordering::Less,
                 (None, Some(_)) => Ordering::Greater,
                 (Some(b), Some(a)) => in_tree_order(b, a),
