@@ -7,6 +7,7 @@
 mod changes;
 mod checkout;
 mod copy;
+mod dotfiles;
 mod error;
 mod resolve;
 mod state;
@@ -136,6 +137,7 @@ impl Workspace {
             return Err(WorkspaceError::Submodule { path: path.to_string() });
         }
         let existing = self.writable(&spot)?;
+        self.refuse_lfs(spot.place.owner, &spot.place.path, bytes)?;
         let objects = self.objects_to_write(spot.place.owner)?;
         let id = objects.write_blob(bytes)?;
         let node = match existing {
