@@ -140,11 +140,7 @@ impl Workspace {
             }
         }
         self.edit(owner, &edits)?;
-        if let Owner::Mount(position) = owner
-            && let Some(mount) = self.state.mounts.get_mut(position)
-        {
-            mount.access.write_all(&at, tree);
-        }
+        self.wrote_all(owner, &at, tree);
         for (path, node) in deferred {
             match node.tree_id() {
                 Some(tree) => self.place_tree(owner, &tree, &path)?,

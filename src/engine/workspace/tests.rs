@@ -237,7 +237,8 @@ fn what_steps_read_and_write_is_recorded_from_the_branchs_root() {
         recorded(&ws)
     };
     let all = &|_: &RepoPath, _| true;
-    let table: [(&str, &dyn Fn(&mut Workspace), &[&str]); 11] = [
+    type Job<'a> = &'a dyn Fn(&mut Workspace);
+    let table: [(&str, Job<'_>, &[&str]); 11] = [
         ("a read", &|ws| drop(ws.read(&path("src/d/f")).unwrap()), &["r d/f"]),
         ("a read of nothing", &|ws| drop(ws.read(&path("src/x")).unwrap()), &["r x"]),
         ("a read through a link", &|ws| drop(ws.read(&path("src/l")).unwrap()), &["r d/f", "r l"]),
@@ -341,4 +342,33 @@ fn the_change_is_that_of_all_checkouts_and_a_step_is_what_it_did() {
     let digest = ws.change(limits).unwrap().digest;
     made(&mut ws, "src");
     assert_eq!(ws.change(limits).unwrap().digest, digest, "a commit changes no file");
+}
+
+#[test]
+fn many_writes_are_journalled_as_few_and_still_checked() {
+    use crate::git::rebase::Rebased;
+    let bench = Bench::new(&["a"]);
+    let repo = bench.repo("a");
+    let names: Vec<RepoPath> = (0..300).map(|n| path(&format!("src/apps/a{n}/v.yaml"))).collect();
+    let one_by_one = |ws: &mut Workspace| names.iter().for_each(|at| ws.write(at, b"1", None).unwrap());
+    let at_once = |ws: &mut Workspace| ws.write_all(names.iter().map(|at| (at, &b"1"[..], None))).unwrap();
+    let jobs: [&dyn Fn(&mut Workspace); 2] = [&one_by_one, &at_once];
+    let mut trees = Vec::new();
+    for job in jobs {
+        let mut ws = bench.with("a", &[("f", "1"), ("apps/a7/v.yaml", "1")]);
+        job(&mut ws);
+        assert!(serde_json::to_string(ws.state()).unwrap().len() < 8_000);
+        let mut ws = bench.reopened(ws);
+        made(&mut ws, "src");
+        let base = ws.state().mounts[0].base.clone();
+        let tip = |files: crate::git::objects::fixture::Files<'_>| repo.commit(base.as_ref(), &repo.tree(files), "t", 1);
+        let elsewhere = tip(&[("f", "2"), ("apps/a7/v.yaml", "1"), ("apps/other/v.yaml", "1")]);
+        assert!(matches!(onto(repo, &ws, &elsewhere), Rebased::Onto(_)));
+        for theirs in ["apps/a7/v.yaml", "apps/a299/v.yaml"] {
+            let here = tip(&[("f", "1"), ("apps/a7/v.yaml", "1"), (theirs, "9")]);
+            assert_eq!(onto(repo, &ws, &here), Rebased::Stale { paths: vec![theirs.to_owned()] });
+        }
+        trees.push(ws.state().mounts[0].tree.clone());
+    }
+    assert_eq!(trees[0], trees[1]);
 }

@@ -222,7 +222,7 @@ fn entries_of(bytes: &[u8], of: Oid) -> Entries<'_> {
 }
 
 pub(super) fn empty_oid() -> Oid {
-    Oid::from_bytes(&EMPTY_TREE_BYTES).unwrap_or_else(|_| Oid::ZERO_SHA1)
+    Oid::from_bytes(&EMPTY_TREE_BYTES).unwrap_or(Oid::ZERO_SHA1)
 }
 
 impl TreeId {
