@@ -11,8 +11,12 @@ use super::value::{Key, Map, MapKind, Value};
 /// Functions that the caller brings. The language's own functions win over names given here.
 pub trait Host {
     /// Runs the function; `None` if there is none of that name.
-    fn call(&self, name: &str, arguments: &[Value], env: &Env<'_>)
-    -> Option<Result<Value, HostError>>;
+    fn call(
+        &self,
+        name: &str,
+        arguments: &[Value],
+        env: &Env<'_>,
+    ) -> Option<Result<Value, HostError>>;
 }
 
 /// Why a host's function failed, in its own words.
@@ -202,7 +206,10 @@ fn collect(value: &Value, into: &mut BTreeSet<String>) {
             }
         }
         Value::List(list) => list.items().iter().for_each(|item| collect(item, into)),
-        Value::Map(map) => map.entries().values().for_each(|value| collect(value, into)),
+        Value::Map(map) => map
+            .entries()
+            .values()
+            .for_each(|value| collect(value, into)),
         _ => {}
     }
 }

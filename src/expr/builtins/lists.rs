@@ -86,7 +86,9 @@ pub(super) fn keys(call: &mut Call<'_, '_>) -> Given {
 
 pub(super) fn values(call: &mut Call<'_, '_>) -> Given {
     let map = map(call, "get values from")?;
-    Ok(call.budget.list(map.entries().values().cloned().collect())?)
+    Ok(call
+        .budget
+        .list(map.entries().values().cloned().collect())?)
 }
 
 pub(super) fn to_pairs(call: &mut Call<'_, '_>) -> Given {
@@ -132,9 +134,7 @@ pub(super) fn uniq(call: &mut Call<'_, '_>) -> Given {
     for item in list.items() {
         // Equal numbers may be of two types, so whole floats count as ints here.
         let key = match item {
-            Value::Float(number) if number.fract() == 0.0 => {
-                Some(Key::Int(ops::truncate(*number)))
-            }
+            Value::Float(number) if number.fract() == 0.0 => Some(Key::Int(ops::truncate(*number))),
             other => Key::from_value(other),
         };
         let new = match key {

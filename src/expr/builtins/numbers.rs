@@ -158,9 +158,7 @@ pub(super) fn bitnot(call: &mut Call<'_, '_>) -> Given {
 fn shift(call: &Call<'_, '_>, op: impl Fn(i64, u32) -> i64, all_out: impl Fn(i64) -> i64) -> Given {
     let (number, count) = (call.int(0)?, call.int(1)?);
     if count < 0 {
-        return Err(
-            format!("invalid operation: negative shift count {count} (type int)").into(),
-        );
+        return Err(format!("invalid operation: negative shift count {count} (type int)").into());
     }
     Ok(Value::Int(match u32::try_from(count) {
         Ok(count) if count < 64 => op(number, count),

@@ -28,7 +28,10 @@ fn list(machine: &mut Machine<'_>, call: &Node, nodes: &[Node]) -> Result<Arc<Li
             };
             Err(fault(
                 node.span,
-                format!("builtin {name} takes only array (got {})", other.type_name()),
+                format!(
+                    "builtin {name} takes only array (got {})",
+                    other.type_name()
+                ),
             ))
         }
     }
@@ -137,11 +140,7 @@ pub(super) fn find_last(machine: &mut Machine<'_>, call: &Node, nodes: &[Node]) 
     backward(machine, call, nodes).map(item)
 }
 
-pub(super) fn find_last_index(
-    machine: &mut Machine<'_>,
-    call: &Node,
-    nodes: &[Node],
-) -> Evaluated {
+pub(super) fn find_last_index(machine: &mut Machine<'_>, call: &Node, nodes: &[Node]) -> Evaluated {
     backward(machine, call, nodes).map(index)
 }
 

@@ -67,8 +67,12 @@ fn pieces(call: &mut Call<'_, '_>, keep: bool) -> Given {
         let found = if separator.is_empty() {
             rest.chars().next().map(|c| (c.len_utf8(), c.len_utf8()))
         } else {
-            rest.find(separator)
-                .map(|start| (if keep { start + separator.len() } else { start }, start + separator.len()))
+            rest.find(separator).map(|start| {
+                (
+                    if keep { start + separator.len() } else { start },
+                    start + separator.len(),
+                )
+            })
         };
         let Some((piece_end, next)) = found else {
             break;

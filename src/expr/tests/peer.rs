@@ -32,9 +32,11 @@ pub(super) fn value(json: &Json) -> Value {
                 .collect();
             Value::Map(Arc::new(Map::new(MapKind::Keyed, entries)))
         }
-        Json::Object(entries) => {
-            Value::map(entries.iter().map(|(key, json)| (key.as_str(), value(json))))
-        }
+        Json::Object(entries) => Value::map(
+            entries
+                .iter()
+                .map(|(key, json)| (key.as_str(), value(json))),
+        ),
         other => Value::from_json(other),
     }
 }
@@ -80,7 +82,11 @@ fn same(got: &Value, want: &Value) -> bool {
         (Value::Int(_), Value::Float(_)) | (Value::Float(_), Value::Int(_)) => false,
         (Value::List(got), Value::List(want)) => {
             got.items().len() == want.items().len()
-                && got.items().iter().zip(want.items()).all(|(g, w)| same(g, w))
+                && got
+                    .items()
+                    .iter()
+                    .zip(want.items())
+                    .all(|(g, w)| same(g, w))
         }
         (Value::Map(got), Value::Map(want)) => {
             got.entries().len() == want.entries().len()
@@ -183,7 +189,10 @@ const UNKNOWN_NAME: &str = "an unknown name is nil where the environment's types
 const WORDING: &str = "another wording of the same error";
 
 const KNOWN: &[(&str, &str)] = &[
-    ("builtin.builtin/TestBuiltin_type/5", "there are no unsigned ints here"),
+    (
+        "builtin.builtin/TestBuiltin_type/5",
+        "there are no unsigned ints here",
+    ),
     ("expr/TestExpr_error/1", WORDING),
     ("expr/TestIssue138/1", WORDING),
     ("checker.checker/TestCheck_error/51", WORDING),

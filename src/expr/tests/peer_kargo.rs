@@ -78,7 +78,9 @@ impl Lookups for Objects<'_> {
         Ok(found.and_then(|freight| freight["status"].get("metadata").cloned()))
     }
     fn freight_status(&self, name: &str) -> Result<Option<Json>, HostError> {
-        Ok(self.find("Freight", name).map(|freight| freight["status"].clone()))
+        Ok(self
+            .find("Freight", name)
+            .map(|freight| freight["status"].clone()))
     }
     fn stage_metadata(&self, name: &str) -> Result<Option<Json>, HostError> {
         let found = self.find("Stage", name);
@@ -261,7 +263,11 @@ fn check_result(case: &Json, result: Result<Value, String>) -> Result<(), String
     if case["wantEmpty"] == true {
         let json = got.to_json()?;
         let empty = json == Json::Object(serde_json::Map::new()) || json == "";
-        return if empty { Ok(()) } else { Err(format!("{json} is not empty")) };
+        return if empty {
+            Ok(())
+        } else {
+            Err(format!("{json} is not empty"))
+        };
     }
     match case.get("want") {
         Some(want) if Value::from_json(&got.to_json()?) != value(want) => {
@@ -293,7 +299,11 @@ fn check_part(got: &Value, check: &Json) -> Result<(), String> {
         }
         other => return Err(format!("unknown check {other}")),
     };
-    if holds { Ok(()) } else { Err(format!("{part:?} fails {check}")) }
+    if holds {
+        Ok(())
+    } else {
+        Err(format!("{part:?} fails {check}"))
+    }
 }
 
 fn template_case(case: &Json) -> Result<Value, String> {
