@@ -18,7 +18,7 @@ use tokio::{
 
 use super::{
     keeper::{self, Kept},
-    port::{Change, Kind, Port, PortError},
+    port::{Change, Kind, PortError},
     runner::{Control, Rest},
     tools::Tools,
 };
@@ -137,7 +137,7 @@ impl Supervisor {
         let mut changes = self.tools.port.follow();
         loop {
             self.start_what_can();
-            let due = self.next_timer();
+            let (due, is_quiet) = (self.next_timer(), until_idle && self.is_quiet());
             let mut settled = false;
             tokio::select! {
                 biased;
@@ -148,7 +148,7 @@ impl Supervisor {
                     None => return,
                 },
                 () = sleep_until(due) => self.timers(),
-                () = quiet(until_idle && self.is_quiet()) => settled = true,
+                () = quiet(is_quiet) => settled = true,
             }
             if settled && self.settle().await {
                 return;

@@ -53,7 +53,7 @@ fn commit_message(path: &str, updates: &[Update]) -> String {
             other => scalar::write(other, yaml::tree::Style::Plain, false),
         };
         // Writing to a String cannot fail.
-        let _ = write!(message, "\n- {}: {value}", update.key));
+        let _ = write!(message, "\n- {}: {value}", update.key);
     }
     message
 }

@@ -279,7 +279,8 @@ fn verify(seen: &Seen<'_>, plan: &mut Plan) {
             let status = if phase == VerificationPhase::Successful { "True" } else { "False" };
             let reason = if phase == VerificationPhase::Successful { "Verified" } else { "VerificationFailed" };
             plan.events.extend(event::verified(seen, current, &phase, &message));
-            Conditions::of(&mut plan.status, plan.status.observed_generation, now).set("Verified", status, reason, &message);
+            let generation = plan.status.observed_generation;
+            Conditions::of(&mut plan.status, generation, now).set("Verified", status, reason, &message);
         }
     }
     let Some(current) = plan.status.freight_history.first() else { return };
