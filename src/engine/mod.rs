@@ -30,6 +30,9 @@ pub mod supervisor;
 pub mod tools;
 pub mod workspace;
 
+#[cfg(test)]
+pub mod fixture;
+
 /// An error and its causes as one sentence.
 fn sentence(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
