@@ -41,7 +41,7 @@ struct Entry {
 }
 
 /// Kargo's message: strings that read as something else are quoted.
-fn commit_message(path: &str, updates: &[Update]) -> String {
+pub fn commit_message(path: &str, updates: &[Update]) -> String {
     if updates.is_empty() {
         return String::new();
     }
@@ -53,7 +53,7 @@ fn commit_message(path: &str, updates: &[Update]) -> String {
             other => scalar::write(other, yaml::tree::Style::Plain, false),
         };
         // Writing to a String cannot fail.
-        let _ = write!(message, "\n- {}: {value}", update.key));
+        let _ = write!(message, "\n- {}: {value}", update.key);
     }
     message
 }
