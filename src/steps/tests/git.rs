@@ -105,7 +105,7 @@ fn commit_is_by_the_step_at_its_start_and_carries_its_mark() {
     assert_eq!(commit.author_time, bench.around.started_at.as_second());
     let header = commit.header.unwrap();
     assert_eq!((header.promotion_uid.as_str(), header.step.as_str()), ("uid-1", "commit"));
-    assert_eq!(bench.files.state.mounts[0].commits, [id.clone()]);
+    assert_eq!(bench.files.state.mounts[0].commits, [id]);
 
     let author = json!({"name": "Tony", "email": "t@example.com"});
     bench.put("src/new", "x");

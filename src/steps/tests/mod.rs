@@ -1,3 +1,4 @@
+#[allow(dead_code, reason = "`tests/steps_peer.rs` uses the rest")]
 mod bench;
 mod files;
 mod git;
