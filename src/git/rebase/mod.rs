@@ -216,10 +216,11 @@ pub fn fit(objects: &Objects, changes: &[Change], onto: &TreeId) -> Result<Fitte
             (Found::Absent, None) => true,
             _ => false,
         };
+        let gone_anyway = change.new.is_none() && matches!(there, Found::Blocked { .. });
         if is(change.old) {
             let parts: Vec<&[u8]> = change.parts().collect();
             edits.put_raw(&parts, change.new);
-        } else if !is(change.new) && !(change.new.is_none() && matches!(there, Found::Blocked { .. })) {
+        } else if !(is(change.new) || gone_anyway) {
             stale.push(change.path());
         }
     }

@@ -26,6 +26,9 @@ pub struct Change {
     pub new: Option<Node>,
 }
 
+/// By name, what it is in the old tree and in the new.
+type Differing = BTreeMap<Vec<u8>, (Option<Node>, Option<Node>)>;
+
 impl Change {
     /// The path for people; bytes that are not UTF-8 are replaced.
     pub fn path(&self) -> String {
@@ -71,19 +74,16 @@ impl Objects {
     }
 
     /// The names whose nodes differ between two trees, side by side.
-    fn differing(
-        &self,
-        old: Oid,
-        new: Oid,
-    ) -> Result<BTreeMap<Vec<u8>, (Option<Node>, Option<Node>)>, ObjectsError> {
+    fn differing(&self, old: Oid, new: Oid) -> Result<Differing, ObjectsError> {
         let (old_bytes, new_bytes) = (self.tree_bytes(old)?, self.tree_bytes(new)?);
         let mut olds = entries_of(&old_bytes, old);
         let mut news = entries_of(&new_bytes, new);
         let (mut before, mut after) = (olds.next().transpose()?, news.next().transpose()?);
-        let mut differing: BTreeMap<Vec<u8>, (Option<Node>, Option<Node>)> = BTreeMap::new();
+        let mut differing = Differing::new();
         loop {
             let order = match (&before, &after) {
                 (None, None) => return Ok(differing),
+                (b, a) if b == a => Ordering::Equal,
                 (Some(_), None) => Ordering::Less,
                 (None, Some(_)) => Ordering::Greater,
                 (Some(b), Some(a)) => in_tree_order(b, a),
