@@ -41,7 +41,7 @@ struct Entry {
 }
 
 /// Kargo's message: strings that read as something else are quoted.
-fn commit_message(path: &str, updates: &[Update]) -> String {
+pub fn commit_message(path: &str, updates: &[Update]) -> String {
     if updates.is_empty() {
         return String::new();
     }

@@ -68,11 +68,11 @@ pub fn double_quoted(text: &str) -> String {
     quoted
 }
 
-/// Shown as it is inside quotes by every reader: no control characters, line breaks of any kind, marks or surrogates.
+/// Shown as it is inside quotes by every reader: no control characters, odd line breaks, marks or non-characters.
 fn printable(c: char) -> bool {
-    !c.is_control()
-        && !matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
-        && !(u32::from(c) > 0xffff && u32::from(c) & 0xfffe == 0xfffe)
+    let non_character = u32::from(c) & 0xfffe == 0xfffe;
+    let odd = matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}');
+    !(c.is_control() || non_character || odd)
 }
 
 /// Whether `text` without quotes is that same string, for readers of YAML 1.1 and of 1.2.
@@ -113,7 +113,7 @@ fn numeric(text: &str) -> bool {
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     let exponent = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
     // Base sixty: 12:30, 190:20:30.15
-    let whole_is_number = whole.split(':').all(|part| digits(part));
+    let whole_is_number = whole.split(':').all(digits);
     mantissa.contains(|c: char| c.is_ascii_digit())
         && whole_is_number
         && digits(fraction)
