@@ -148,19 +148,9 @@ impl<'a> Env<'a> {
             .or_else(|| functions::call(name, arguments))
     }
 
-    /// A path was read: remember if it leads to something secret.
-    pub(super) fn noticed(&self, path: &str) {
-        if self.sensitive.is_empty() {
-            return;
-        }
-        let reads_secret = match path.strip_prefix("vars.") {
-            Some(rest) => {
-                let name = rest.split('.').next().unwrap_or_default();
-                self.sensitive.contains(name)
-            }
-            None => false,
-        };
-        if reads_secret {
+    /// A member of a top-level name was read: remember if that is a sensitive var.
+    pub(super) fn noticed(&self, name: &str, member: &str) {
+        if name == "vars" && self.sensitive.contains(member) {
             self.touch();
         }
     }

@@ -200,7 +200,7 @@ impl<'e> Machine<'e> {
         }
         let key = self.eval(&member.key)?;
         if let (NodeKind::Ident(name), Value::Str(key)) = (&member.target.kind, &key) {
-            self.env.noticed(&format!("{name}.{key}"));
+            self.env.noticed(name, key);
         }
         access::fetch(&target, &key).map_err(|message| {
             let message = if target.is_nil() {

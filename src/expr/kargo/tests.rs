@@ -98,6 +98,25 @@ fn vars_see_what_comes_before_them() {
     assert!(message.contains("unknown name success"), "{message}");
 }
 
+/// `task.outputs` holds the outputs of the step's own task only.
+#[test]
+fn a_task_sees_its_own_outputs() {
+    let mut scope = scope(&NoLookups);
+    for alias in ["plain", "mine::a", "other::b", "mine::c::d"] {
+        scope.outputs.insert(alias.to_owned(), Value::from(alias));
+    }
+    assert_eq!(one(&scope, "${{ task }}"), Ok(json!(null)));
+    scope.steps.current_alias = "mine::z".to_owned();
+    assert_eq!(
+        one(&scope, "${{ task.outputs }}"),
+        Ok(json!({ "a": "mine::a" }))
+    );
+    assert_eq!(
+        one(&scope, "${{ outputs['other::b'] }}"),
+        Ok(json!("other::b"))
+    );
+}
+
 #[test]
 fn a_failure_counts_unless_it_is_forgiven() {
     let mut scope = scope(&NoLookups);

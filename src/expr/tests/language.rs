@@ -217,4 +217,8 @@ fn split_and_replace_at_their_edges() {
     gives("replace('abc', '', '-')", "-a-b-c-");
     gives("replace('aaa', 'a', 'b', -1)", "bbb");
     gives("trim('xxaxx', 'x') + trimPrefix('  a')", "a a");
+    gives(
+        "upper('straße') + lower('ΑΣ')",
+        "STRAßEας".replace('ς', "σ").as_str(),
+    );
 }
