@@ -109,7 +109,7 @@ pub async fn attach(dir: &Path, as_user: Option<&UserInfo>, options: Options) ->
 /// A client over the socket of another process, which is never replaced when it goes.
 ///
 /// # Errors
-/// When nobody answers within five seconds.
+/// When there is no owner, or it does not answer within five seconds.
 pub async fn connect(dir: &Path, as_user: Option<&UserInfo>) -> Result<kube::Client, AttachError> {
     let joint = Arc::new(Joint {
         place: Place::new(dir),
@@ -200,7 +200,8 @@ impl Joint {
             if self.take_over().await? {
                 continue;
             }
-            if Instant::now() >= deadline {
+            let hopeless = self.succession.is_none() && !self.place.has_owner();
+            if hopeless || Instant::now() >= deadline {
                 return Err(AttachError::Unreachable {
                     folder: self.place.folder().display().to_string(),
                     source: last,

@@ -29,13 +29,14 @@ pub(super) fn decide(desk: &Desk<'_>, given: &Value) -> Result<Decision, ApiErro
     name(desk, &mut object)?;
     let name = object::meta(&object, "name").unwrap_or("").to_owned();
     check_namespace(desk, &name)?;
-    desk.admit(Operation::Create, &name, Some(&mut object), None)?;
+    desk.mutate(Operation::Create, &name, &mut object, None)?;
 
     // Admission may have renamed it.
     let name = object::meta(&object, "name").unwrap_or("").to_owned();
     let key = Key::new(desk.request.kind_id, &desk.request.namespace, &name);
     finish(desk, &mut object)?;
     desk.check(&name, &object, None)?;
+    desk.validate(Operation::Create, &name, Some(&object), None)?;
     if desk.objects.get(&key).is_some() {
         return Err(ApiError::already_exists(kind, &name));
     }
