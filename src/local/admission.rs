@@ -4,19 +4,9 @@
 //! client, in process or not, and keeps what they answer.
 
 use super::user::UserInfo;
+pub use crate::rules::admission::{Denial, Operation};
 use jiff::Timestamp;
 use serde_json::Value;
-
-/// What is being done to the object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Operation {
-    /// A new object.
-    Create,
-    /// A PUT or PATCH, of the object or of a subresource.
-    Update,
-    /// A deletion, also one that only marks the object because of finalizers.
-    Delete,
-}
 
 /// One write that wants in.
 #[derive(Clone, Debug)]
@@ -53,17 +43,6 @@ pub trait View {
     fn list(&self, plural: &str, namespace: Option<&str>) -> Vec<Value>;
     /// Names of all objects of a kind, which costs less than the objects.
     fn names(&self, plural: &str, namespace: Option<&str>) -> Vec<String>;
-}
-
-/// A refusal, with the HTTP code and reason that a cluster would answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Denial {
-    /// HTTP status code.
-    pub code: u16,
-    /// Kubernetes' machine-readable reason, such as `Forbidden`.
-    pub reason: String,
-    /// The sentence for people.
-    pub message: String,
 }
 
 /// Decides on writes. It is called on the one thread that writes: it must be quick and must not

@@ -1,16 +1,19 @@
 //! Who asks, and what admission does about it.
 
-use crate::driver::{Driver, PROMOTIONS, STAGES, call, promotion, stage};
+use crate::driver::{Driver, PROMOTIONS, STAGES, call, open_door, promotion, stage};
 use http::Method;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 use tidewaiter::local::{Admission, Denial, LocalCluster, Operation, Options, Review, UserInfo, View};
 
+/// Operation, plural, subresource, user, dry run.
+type Asked = (Operation, String, Option<String>, UserInfo, bool);
+
 /// Names Promotions, refuses what is labelled so, and remembers what it was asked.
 #[derive(Default)]
 struct Warden {
-    seen: Mutex<Vec<(Operation, String, Option<String>, UserInfo, bool)>>,
+    seen: Mutex<Vec<Asked>>,
     deny_deletes: Mutex<bool>,
 }
 
@@ -68,7 +71,7 @@ async fn guarded() -> (Driver, Arc<Warden>) {
     let warden = Arc::new(Warden::default());
     let driver = Driver::with(Options {
         admission: warden.clone(),
-        ..Options::default()
+        ..open_door()
     })
     .await;
     driver.create(STAGES, stage("prod")).await;
@@ -142,7 +145,7 @@ async fn admission_is_told_the_subresource_the_user_and_the_dry_run() {
 
 #[tokio::test]
 async fn everybody_learns_who_they_are() {
-    let cluster = LocalCluster::memory(Options::default()).unwrap();
+    let cluster = LocalCluster::memory(open_door()).unwrap();
     let mut ann = UserInfo::named("ann");
     ann.uid = Some("1000".to_owned());
     ann.groups.insert(0, "platform-leads".to_owned());
@@ -191,7 +194,7 @@ async fn a_panic_in_admission_fails_that_request_alone() {
     }
     let driver = Driver::with(Options {
         admission: Arc::new(Bomb),
-        ..Options::default()
+        ..open_door()
     })
     .await;
     assert_eq!(driver.call(Method::POST, PROMOTIONS, promotion("bomb")).await.0, 500);

@@ -1,6 +1,6 @@
 //! Other processes: the socket, who may use it, and who takes over.
 
-use crate::driver::{CONFIG_MAPS, call, config_map, eventually, namespace};
+use crate::driver::{CONFIG_MAPS, call, config_map, eventually, namespace, open_door};
 use futures::{StreamExt as _, TryStreamExt as _};
 use http::Method;
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -12,7 +12,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
-use tidewaiter::local::{LocalCluster, Options, UserInfo, attach, connect};
+use tidewaiter::local::{Identity, LocalCluster, Options, UserInfo, attach, connect};
 
 async fn whoami(client: &kube::Client) -> Value {
     let review = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"});
@@ -30,7 +30,7 @@ async fn make(client: &kube::Client, path: &str, body: Value) {
 #[tokio::test]
 async fn the_socket_serves_the_same_and_says_who_one_is() {
     let dir = tempfile::tempdir().unwrap();
-    let cluster = LocalCluster::open(dir.path(), Options::default()).unwrap();
+    let cluster = LocalCluster::open(dir.path(), open_door()).unwrap();
     let guard = cluster.serve_socket().unwrap();
     let mode = std::fs::metadata(guard.path()).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
@@ -70,7 +70,7 @@ async fn a_path_that_is_too_long_falls_back_to_a_short_one() {
     let deep = dir.path().join("d".repeat(60)).join("e".repeat(60));
     let options = Options {
         runtime_dir: Some(runtime.path().to_owned()),
-        ..Options::default()
+        ..open_door()
     };
     let cluster = LocalCluster::open(&deep, options).unwrap();
     let guard = cluster.serve_socket().unwrap();
@@ -88,9 +88,9 @@ async fn a_path_that_is_too_long_falls_back_to_a_short_one() {
 #[tokio::test]
 async fn the_first_owns_and_the_next_takes_over() {
     let dir = tempfile::tempdir().unwrap();
-    let first = attach(dir.path(), None, Options::default()).await.unwrap();
-    let second = attach(dir.path(), None, Options::default()).await.unwrap();
-    let third = attach(dir.path(), None, Options::default()).await.unwrap();
+    let first = attach(dir.path(), &Identity::default()).await.unwrap();
+    let second = attach(dir.path(), &Identity::default()).await.unwrap();
+    let third = attach(dir.path(), &Identity::default()).await.unwrap();
     assert!(first.is_owner().await && !second.is_owner().await);
     make(&second.client, "/api/v1/namespaces", namespace("shop")).await;
     make(&third.client, CONFIG_MAPS, config_map("a")).await;
@@ -109,9 +109,12 @@ async fn the_first_owns_and_the_next_takes_over() {
 async fn acting_as_somebody_is_the_same_for_the_owner_and_for_others() {
     let dir = tempfile::tempdir().unwrap();
     let me = UserInfo::of_process().unwrap();
-    let bob = UserInfo::named("bob");
-    let owner = attach(dir.path(), Some(&bob), Options::default()).await.unwrap();
-    let other = attach(dir.path(), Some(&bob), Options::default()).await.unwrap();
+    let as_bob = Identity {
+        user: Some("bob".to_owned()),
+        groups: vec![],
+    };
+    let owner = attach(dir.path(), &as_bob).await.unwrap();
+    let other = attach(dir.path(), &as_bob).await.unwrap();
     assert!(owner.is_owner().await && !other.is_owner().await);
     assert_eq!(whoami(&owner.client).await, whoami(&other.client).await);
     assert_eq!(owner.user.impersonated_by.as_deref(), Some(me.name.as_str()));
@@ -141,7 +144,7 @@ const CHILD_DIR: &str = "TIDEWAITER_TEST_OWNER";
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn child_that_owns() {
     let Some(dir) = std::env::var_os(CHILD_DIR) else { return };
-    let attached = attach(Path::new(&dir), None, Options::default()).await.unwrap();
+    let attached = attach(Path::new(&dir), &Identity::default()).await.unwrap();
     assert!(attached.is_owner().await);
     make(&attached.client, "/api/v1/namespaces", namespace("shop")).await;
     make(&attached.client, CONFIG_MAPS, config_map("from-child")).await;
@@ -169,7 +172,7 @@ fn owner_process(dir: &Path) -> Child {
 async fn a_watch_goes_on_when_the_owner_is_killed() {
     let dir = tempfile::tempdir().unwrap();
     let mut child = owner_process(dir.path());
-    let here = attach(dir.path(), None, Options::default()).await.unwrap();
+    let here = attach(dir.path(), &Identity::default()).await.unwrap();
     assert!(!here.is_owner().await);
     let api: Api<ConfigMap> = Api::namespaced(here.client.clone(), "shop");
     let mut seen = watcher(api.clone(), watcher::Config::default())
@@ -200,7 +203,7 @@ fn backoff() -> impl kube::runtime::utils::Backoff {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_large_list_comes_whole_over_the_socket() {
     let dir = tempfile::tempdir().unwrap();
-    let cluster = LocalCluster::open(dir.path(), Options::default()).unwrap();
+    let cluster = LocalCluster::open(dir.path(), open_door()).unwrap();
     let _guard = cluster.serve_socket().unwrap();
     let client = connect(dir.path(), None).await.unwrap();
     make(&client, "/api/v1/namespaces", namespace("shop")).await;

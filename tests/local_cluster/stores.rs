@@ -1,6 +1,6 @@
 //! The file: what survives, what is refused, and how fast it is.
 
-use crate::driver::{CONFIG_MAPS, PROMOTIONS, call, config_map, eventually, namespace, promotion, version};
+use crate::driver::{CONFIG_MAPS, PROMOTIONS, call, config_map, eventually, namespace, open_door, promotion, version};
 use http::Method;
 use redb::ReadableTable as _;
 use serde_json::{Value, json};
@@ -9,10 +9,10 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tidewaiter::local::{LocalCluster, OpenError, Options, UserInfo};
+use tidewaiter::local::{LocalCluster, OpenError, UserInfo};
 
 fn open(dir: &Path) -> Result<Arc<LocalCluster>, OpenError> {
-    LocalCluster::open(dir, Options::default())
+    LocalCluster::open(dir, open_door())
 }
 
 fn client(cluster: &LocalCluster) -> kube::Client {

@@ -1,6 +1,6 @@
 //! Watches: where they begin, what they say under selectors, and how they end.
 
-use crate::driver::{CONFIG_MAPS, Driver, Lines, config_map, eventually, labelled, version};
+use crate::driver::{CONFIG_MAPS, Driver, Lines, config_map, eventually, labelled, open_door, version};
 use serde_json::{Value, json};
 use std::time::Duration;
 use tidewaiter::local::Options;
@@ -108,7 +108,7 @@ async fn a_version_that_is_too_old_is_an_error_event() {
 async fn a_reader_that_falls_behind_the_history_is_cut_off() {
     let driver = Driver::with(Options {
         history_events: 10,
-        ..Options::default()
+        ..open_door()
     })
     .await;
     let newest = version(&driver.get(CONFIG_MAPS).await.1);
@@ -143,7 +143,7 @@ async fn a_watch_ends_cleanly_at_its_timeout_with_a_bookmark() {
 async fn bookmarks_come_by_themselves() {
     let driver = Driver::with(Options {
         bookmarks: Duration::from_millis(20),
-        ..Options::default()
+        ..open_door()
     })
     .await;
     let path = format!("{CONFIG_MAPS}?watch=true&resourceVersion=0&allowWatchBookmarks=true");
