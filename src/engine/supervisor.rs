@@ -199,6 +199,10 @@ impl Supervisor {
                 self.ready.retain(|(ready, _)| *ready != key);
                 self.control(&key, Control::Stop);
             }
+            Notice::Late(key) => {
+                let tools = Arc::clone(&self.tools);
+                tokio::spawn(async move { launch::too_late(&tools, &key).await });
+            }
             Notice::Wake(key) => {
                 if let Some(running) = self.running.get_mut(&key) {
                     running.again = true;
