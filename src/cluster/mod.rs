@@ -1,1 +1,3 @@
 //! Everything said to Kubernetes: connect, watch, act, identity and permissions, lease.
+
+pub mod port;
