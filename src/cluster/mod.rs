@@ -1,3 +1,1 @@
 //! Everything said to Kubernetes: connect, watch, act, identity and permissions, lease.
-
-pub mod port;
