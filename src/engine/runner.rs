@@ -21,6 +21,7 @@ use crate::{
 
 pub mod attempt;
 mod ends;
+mod recover;
 pub(super) mod one;
 pub mod verdict;
 
@@ -54,6 +55,8 @@ pub enum Rest {
     Lost(String),
     /// It stopped where it was.
     HandedOver,
+    /// A test ended it as if the process had been killed.
+    Killed,
 }
 
 /// What a step leads to.
@@ -122,6 +125,7 @@ impl Runner {
         match result {
             Ok(rest) => rest,
             Err(Stopped::Ledger(LedgerError::Lost { why, .. })) => Rest::Lost(why),
+            Err(Stopped::Crashed(_)) => Rest::Killed,
             Err(error) => {
                 tracing::error!(promotion = %self.course.promotion, error = &error as &dyn std::error::Error, "a promotion stopped");
                 Rest::Lost(super::sentence(&error))
@@ -132,26 +136,43 @@ impl Runner {
     async fn work(&mut self) -> Result<Rest, Stopped> {
         self.begin().await?;
         let mut at = self.first_step();
+        if let Some(flow) = self.recover(at).await?
+            && let Some(rest) = self.follow(flow, &mut at).await?
+        {
+            return Ok(rest);
+        }
         while let Some(step) = self.course.steps.get(at).cloned() {
-            match self.step(at, &step).await? {
-                Flow::Next => at += 1,
-                Flow::Back(alias) => {
-                    at = self.course.steps.iter().position(|step| step.alias == alias).unwrap_or(at);
-                }
-                Flow::Over(rest) => return Ok(rest),
-                Flow::Wait { until, what } => {
-                    self.write().await?;
-                    return Ok(Rest::Waiting { until, what });
-                }
+            let flow = self.step(at, &step).await?;
+            if let Some(rest) = self.follow(flow, &mut at).await? {
+                return Ok(rest);
             }
         }
         self.conclude().await
     }
 
+    /// Where a step leads to: another step, or a rest.
+    async fn follow(&mut self, flow: Flow, at: &mut usize) -> Result<Option<Rest>, Stopped> {
+        match flow {
+            Flow::Next => *at += 1,
+            Flow::Back(alias) => {
+                *at = self.course.steps.iter().position(|step| step.alias == alias).unwrap_or(*at);
+            }
+            Flow::Over(rest) => return Ok(Some(rest)),
+            Flow::Wait { until, what } => {
+                self.write().await?;
+                return Ok(Some(Rest::Waiting { until, what }));
+            }
+        }
+        Ok(None)
+    }
+
     fn first_step(&self) -> usize {
+        let entries = &self.ledger.status.step_execution_metadata;
         let stored = usize::try_from(self.ledger.status.current_step).unwrap_or(0);
+        let over = |step: &PromotionStep| entries.iter().any(|entry| entry.alias == step.alias && verdict::is_over(entry));
         // Where the record is short of `currentStep`, the record is right.
-        stored.min(self.ledger.status.step_execution_metadata.len())
+        let at = stored.min(entries.len());
+        at + self.course.steps.iter().skip(at).take_while(|step| over(step)).count()
     }
 
     /// What it looks back on.

@@ -127,6 +127,7 @@ impl Runner {
             earlier: self.ledger.outputs().remove(alias.as_str()),
             config: &ready.config,
             until: kind_limits.timeout.map(|limit| deadline(started, limit)),
+            patient: true,
         };
         let attempt = self.while_writing(trial.run()).await?;
         let result = match attempt {
