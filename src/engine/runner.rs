@@ -12,10 +12,11 @@ use super::{
         Journal,
         ledger::{Ledger, LedgerError},
     },
+    port::PortError,
     tools::What,
 };
 use crate::{
-    kargo::{Alias, Phase, PromotionStep, promotion::AbortRequest},
+    kargo::{Alias, Phase, PromotionStep, Timestamp, promotion::AbortRequest},
     rules::durations::GoDuration,
 };
 
@@ -83,6 +84,18 @@ pub(in crate::engine) enum Stopped {
     Crashed(String),
 }
 
+impl Stopped {
+    /// Whether the status as it is will never be stored.
+    fn is_refusal(&self) -> bool {
+        matches!(
+            self,
+            Self::Ledger(
+                LedgerError::TooMuch { .. } | LedgerError::Port { source: PortError::TooLarge { .. }, .. }
+            )
+        )
+    }
+}
+
 /// One promotion being run.
 pub struct Runner {
     pub(super) course: Arc<Course>,
@@ -106,7 +119,14 @@ impl Runner {
         let stopped = tokio::select! {
             biased;
             told = told(&mut control) => told,
-            rest = self.work() => return self.rest_of(rest),
+            rest = self.work() => match rest {
+                Err(error) if error.is_refusal() => {
+                    self.ledger.status.finished_at = Some(Timestamp::now());
+                    let ended = self.end_anyhow(error, Phase::Errored, "").await;
+                    return self.rest_of(ended.map(|()| Rest::Ended(Phase::Errored)));
+                }
+                rest => return self.rest_of(rest),
+            },
         };
         match stopped {
             Control::Abort(request) => {
