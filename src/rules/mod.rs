@@ -1,3 +1,10 @@
 //! Pure decisions on Kargo objects; nothing here reads a clock, a file or a network.
 
+pub mod admission;
+pub mod auto_promotion;
+pub mod availability;
+pub mod durations;
+pub mod freight_name;
+pub mod names;
 pub mod rows;
+pub mod template;
