@@ -6,3 +6,9 @@
 
 pub mod branch;
 pub mod id;
+pub mod commit;
+pub mod diff;
+pub mod objects;
+pub mod path;
+pub mod rebase;
+pub mod tree;
