@@ -4,7 +4,6 @@
 //! Network: [`command`], [`url`], [`credentials`], [`transport`], [`mirror`], [`counters`], and [`land`], the one queue per branch.
 //! Nothing here knows Kubernetes or promotions beyond an opaque uid and step alias.
 
-mod redact;
 pub mod branch;
 pub mod command;
 pub mod commit;
@@ -17,6 +16,7 @@ pub mod mirror;
 pub mod objects;
 pub mod path;
 pub mod rebase;
+mod redact;
 pub mod transport;
 pub mod tree;
 pub mod url;
