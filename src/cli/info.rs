@@ -53,12 +53,57 @@ fn lines(facts: &Value) -> String {
         .collect()
 }
 
-/// Prints the manual page in roff.
+/// The chapters of the manual that no flag tells.
+const MANUAL: &str = include_str!("../../assets/manual.md");
+
+/// Prints the manual page in roff: the commands from their definition, then the chapters.
 pub fn manual() -> Done {
     let mut page = Vec::new();
     clap_mangen::Man::new(Cli::command())
         .render(&mut page)
         .map_err(|error| Failure::new(Exit::Failed, format!("cannot make the manual page: {error}")))?;
-    output::print(&String::from_utf8_lossy(&page))?;
+    output::print(&format!("{}{}", String::from_utf8_lossy(&page), roff(MANUAL)))?;
     Ok(Exit::Done)
+}
+
+/// The few forms of Markdown that the manual uses, as roff: headings, list items, paragraphs, code in backticks.
+fn roff(markdown: &str) -> String {
+    let mut page = String::new();
+    for block in markdown.lines().filter(|line| !line.trim().is_empty()) {
+        let (macro_name, text) = match (block.strip_prefix("# "), block.strip_prefix("- ")) {
+            (Some(heading), _) => (".SH ", heading.to_uppercase()),
+            (_, Some(item)) => (".IP \\(bu 2\n", item.to_owned()),
+            _ => (".PP\n", block.to_owned()),
+        };
+        let text = text.replace('\\', "\\e").replace('-', "\\-");
+        let mut bold = false;
+        page.push_str(macro_name);
+        for part in text.split('`') {
+            page.push_str(if bold { "\\fB" } else { "" });
+            page.push_str(part);
+            page.push_str(if bold { "\\fR" } else { "" });
+            bold = !bold;
+        }
+        page.push('\n');
+    }
+    page
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_manual_becomes_a_page() {
+        let page = roff("# One `two`\n\nA-b `c`\n- item\n");
+        assert_eq!(page, ".SH ONE \\fBTWO\\fR\n.PP\nA\\-b \\fBc\\fR\n.IP \\(bu 2\nitem\n");
+        assert!(MANUAL.starts_with("# "));
+    }
+
+    #[test]
+    fn the_manual_names_exactly_the_steps_that_there_are() {
+        for kind in crate::steps::registry().kinds() {
+            assert!(MANUAL.contains(kind.as_str()), "the manual does not name {kind}");
+        }
+    }
 }
