@@ -230,6 +230,17 @@ impl Drop for Running {
     }
 }
 
+/// Deletes an object over the socket, as kubectl would through a proxy: there is no verb for it.
+pub fn delete(world: &World, project: &str, plural: &str, name: &str) {
+    use std::io::{Read, Write};
+    let mut socket = std::os::unix::net::UnixStream::connect(world.cluster().join("api.sock")).unwrap();
+    let path = format!("/apis/kargo.akuity.io/v1alpha1/namespaces/{project}/{plural}/{name}");
+    write!(socket, "DELETE {path} HTTP/1.1\r\nHost: local\r\nConnection: close\r\nContent-Length: 0\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    socket.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200") || answer.starts_with("HTTP/1.1 202"), "{answer}");
+}
+
 /// Waits until `look` gives something.
 #[track_caller]
 pub fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
