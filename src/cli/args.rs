@@ -4,6 +4,8 @@ use std::{path::PathBuf, time::Duration};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::rules::durations::GoDuration;
+
 /// Watch, approve and run Kargo promotions.
 #[derive(Debug, Parser)]
 #[command(name = "tidewaiter", version, about, propagate_version = true, disable_help_subcommand = true)]
@@ -311,7 +313,7 @@ fn duration(text: &str) -> Result<Duration, String> {
     if let Ok(seconds) = text.parse::<u64>() {
         return Ok(Duration::from_secs(seconds));
     }
-    crate::rules::durations::parse(text).map_err(|error| error.to_string())
+    text.parse::<GoDuration>().map(GoDuration::to_std).map_err(|error| error.to_string())
 }
 
 #[cfg(test)]

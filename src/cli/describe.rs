@@ -8,7 +8,8 @@ use super::{Done, Exit, args::{Describe, Global}, output, session};
 use crate::{
     cluster::{Connection, Kind, find::{self, Scope}},
     kargo::{ApprovalRequest, Freight, Promotion, Stage, StepStatus, Timestamp, approval::RequestPhase, meta},
-    rules::{journal_key, rows::{PromotionRow, RequestRow, StageRow}, times, why},
+    engine::journal::{self, Journal},
+    rules::{durations, rows::{PromotionRow, RequestRow, StageRow}, why},
 };
 
 /// Runs the verb.
@@ -75,7 +76,7 @@ fn head(promotion: &Promotion, freight: Option<&Freight>, why: &str) -> String {
 
 fn steps(text: &mut String, promotion: &Promotion, now: Timestamp) {
     let status = &promotion.status;
-    let state = status.state_map();
+    let state = journal::outputs(status);
     let _ = writeln!(text, "Steps:");
     for (index, step) in promotion.spec.steps.iter().enumerate() {
         let entry = promotion.step_metadata(&step.alias);
@@ -84,7 +85,7 @@ fn steps(text: &mut String, promotion: &Promotion, now: Timestamp) {
         if let Some(entry) = entry {
             let end = entry.finished_at.or_else(|| (word == "Running").then_some(now));
             if let (Some(start), Some(end)) = (entry.started_at, end) {
-                let _ = write!(text, "  {} for {}", start, times::age(start.until(end)));
+                let _ = write!(text, "  {} for {}", start, durations::human(start.until(end)));
             }
             if entry.error_count > 0 {
                 let _ = write!(text, "  {} errors", entry.error_count);
@@ -100,9 +101,14 @@ fn steps(text: &mut String, promotion: &Promotion, now: Timestamp) {
             let _ = writeln!(text, "         output: {output}");
         }
     }
-    if let Some(replays) = state.get(journal_key::KEY).and_then(journal_key::replays) {
-        let _ = writeln!(text, "Replays:    {replays}");
+    for replay in Journal::read(status).unwrap_or_default().replays {
+        let commits = format!("{} to {}", short(&replay.from), short(&replay.to));
+        let _ = writeln!(text, "Replay for {}: {} from {commits}: {}", replay.step, replay.branch, replay.reason);
     }
+}
+
+fn short(commit: &str) -> &str {
+    commit.get(..7).unwrap_or(commit)
 }
 
 fn is_empty(value: &Value) -> bool {

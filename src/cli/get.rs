@@ -13,7 +13,7 @@ use crate::{
         Approval, ApprovalRequest, Freight, Project, ProjectName, Promotion, Stage, StageName, Timestamp,
         approval::RequestPhase,
     },
-    rules::{approval, rows::{FreightRow, PromotionRow, RequestRow, StageRow}, times, why},
+    rules::{approval, durations, rows::{FreightRow, PromotionRow, RequestRow, StageRow}, why},
 };
 
 /// What a table of promotions needs besides them.
@@ -202,7 +202,7 @@ fn time(at: Option<Timestamp>) -> String {
 }
 
 fn age(since: Option<Timestamp>, now: Timestamp) -> String {
-    since.map(|since| times::age(since.until(now))).unwrap_or_default()
+    since.map(|since| durations::human(since.until(now))).unwrap_or_default()
 }
 
 fn render(table: &Table, empty: bool, args: &Get) -> String {

@@ -2,9 +2,9 @@
 
 use super::{Done, Exit, Failure, args::{Global, Retry}, output, session, wait};
 use crate::{
-    cluster::{act, find::{self, Scope}},
-    kargo::Promotion,
-    rules::{retry::{self, Difference}, permissions::{self, Action}, rows::PromotionRow},
+    cluster::{act, find::{self, Scope}, template},
+    kargo::{Promotion, Stage},
+    rules::{permissions::{self, Action}, rows::PromotionRow},
 };
 
 /// Runs the verb.
@@ -16,7 +16,7 @@ pub async fn run(global: &Global, args: &Retry) -> Done {
     permissions::available(Action::Retry, &PromotionRow::of(&old), &[], &connection.who, crate::kargo::Timestamp::now())
         .map_err(|why| Failure::new(Exit::Refused, format!("cannot retry promotion {project}/{name}: {why}")))?;
     let stage = find::stage(client, &Scope::Project(project.clone()), &old.spec.stage).await?;
-    let differences = retry::differences(&old, &stage);
+    let differences = template::differences(client, &old, &stage).await?;
     if !differences.is_empty() {
         eprint!("{}", told(&old, &differences));
         if !args.with_current_template {
@@ -29,7 +29,7 @@ pub async fn run(global: &Global, args: &Retry) -> Done {
     }
     let made = act::retry(client, &old).await?;
     output::print(&format!("promotion/{}\n", made.name()))?;
-    for note in retry::consequences(&old, &stage) {
+    for note in consequences(&old, &stage) {
         eprintln!("{note}");
     }
     if args.wait {
@@ -38,12 +38,27 @@ pub async fn run(global: &Global, args: &Retry) -> Done {
     Ok(Exit::Done)
 }
 
-fn told(old: &Promotion, differences: &[Difference]) -> String {
+fn told(old: &Promotion, differences: &[String]) -> String {
     let mut text = format!("The template of stage {} differs from what {} ran:\n", old.spec.stage, old.name());
     for difference in differences {
         text.push_str("  ");
-        text.push_str(&output::visible(&difference.to_string()));
+        text.push_str(&output::visible(difference));
         text.push('\n');
     }
     text
+}
+
+/// What a retry does that a person might not expect.
+fn consequences(old: &Promotion, stage: &Stage) -> Vec<String> {
+    let mut notes = Vec::new();
+    if old.spec.steps.iter().any(|step| step.uses == "wait-for-approval") {
+        notes.push("note: its gates ask again; earlier answers do not count for it".to_owned());
+    }
+    if stage.status.auto_promotion_enabled {
+        notes.push(format!(
+            "note: stage {} promotes by itself; made by a person, this promotion puts other Freight on hold unless it is the newest",
+            stage.name()
+        ));
+    }
+    notes
 }

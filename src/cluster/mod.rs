@@ -10,6 +10,7 @@ pub mod connect;
 pub mod error;
 pub mod find;
 pub mod lease;
+pub mod template;
 pub mod watch;
 
 pub use connect::{Connection, Setting, Target, connect};

@@ -4,10 +4,9 @@ use tokio::{sync::mpsc, task::JoinHandle};
 
 use super::detail::{self, Mirrors};
 use crate::{
-    cluster::{Connection, Error, Kind, act::{self, What}, answer, find::{self, Scope}},
+    cluster::{Connection, Error, Kind, act::{self, What}, answer, find::{self, Scope}, template},
     console::message::{Action, ActionId, Answer, Effect, Key, Message},
     kargo::{ApprovalRequest, Promotion, Timestamp, approval::{CountReason, Decision}},
-    rules::retry,
 };
 
 /// How long to wait for the executor's word on an answer.
@@ -105,10 +104,9 @@ async fn retry_one(connection: &Connection, key: &Key, with_current_template: bo
     let scope = Scope::Project(key.project.clone());
     let old: Promotion = find::promotion(client, &scope, &key.name).await?;
     let stage = find::stage(client, &scope, &old.spec.stage).await?;
-    let differences = retry::differences(&old, &stage);
+    let differences = template::differences(client, &old, &stage).await?;
     if !differences.is_empty() && !with_current_template {
-        let lines: Vec<String> = differences.iter().map(ToString::to_string).collect();
-        return Ok(Retried::Differs(lines.join("\n")));
+        return Ok(Retried::Differs(differences.join("\n")));
     }
     let made = act::retry(client, &old).await?;
     Ok(Retried::Made(format!("created {}", made.name())))
