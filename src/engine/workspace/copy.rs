@@ -25,6 +25,9 @@ impl Workspace {
         let done = self.copy_found(from, to, keep);
         if done.is_err() {
             self.set_trees(trees);
+            if let Ok(target) = self.resolve(to, true) {
+                self.access(&target.place, Access::read);
+            }
         }
         done
     }

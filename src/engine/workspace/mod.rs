@@ -285,8 +285,22 @@ impl Workspace {
         }
     }
 
-    /// The file that a write would replace; an error where no file can be.
-    fn writable(&self, spot: &Spot) -> Result<Option<Node>, WorkspaceError> {
+    /// The file that a write would replace; an error where no file can be, which then was found out by a look.
+    fn writable(&mut self, spot: &Spot) -> Result<Option<Node>, WorkspaceError> {
+        let writable = self.replaced(spot);
+        if writable.is_err() {
+            self.refused(spot);
+        }
+        writable
+    }
+
+    /// That something could not be done at a place rests on what is there.
+    fn refused(&mut self, spot: &Spot) {
+        let record = if matches!(spot.found, Found::Node(_)) { Access::look } else { Access::read };
+        self.access(&spot.place, record);
+    }
+
+    fn replaced(&self, spot: &Spot) -> Result<Option<Node>, WorkspaceError> {
         let full = spot.place.full.to_string();
         match &spot.found {
             Found::Node(node) if node.mode() == Some(Mode::Gitlink) => Err(WorkspaceError::Submodule { path: full }),
@@ -413,5 +427,7 @@ fn kind_of_node(node: Node) -> Kind {
 
 #[cfg(test)]
 mod fixture;
+#[cfg(test)]
+mod sound;
 #[cfg(test)]
 mod tests;
