@@ -414,7 +414,7 @@ impl Workspace {
 
 fn open_mirror(key: &MirrorKey, repo_url: &str, paths: &dyn MirrorPaths) -> Result<Objects, WorkspaceError> {
     let gone = || WorkspaceError::MirrorGone { repo_url: repo_url.to_owned() };
-    Ok(Objects::open(&paths.path(key).ok_or_else(gone)?)?)
+    Ok(Objects::open(&paths.path(key).filter(|path| path.exists()).ok_or_else(gone)?)?)
 }
 
 fn kind_of_node(node: Node) -> Kind {

@@ -52,7 +52,7 @@ fn op(dice: &mut Dice) -> Op {
 /// Does it; what fails has no effect, as in a step whose errors are ignored.
 fn run(ws: &mut Workspace, op: &Op) {
     let at = |text: &str| path("src").join(&path(text));
-    let mut put = |to: &str, text: Result<String, WorkspaceError>, ws: &mut Workspace| {
+    let put = |to: &str, text: Result<String, WorkspaceError>, ws: &mut Workspace| {
         let text = text.unwrap_or_else(|_| "failed".into());
         let _ = ws.write(&at(to), text.as_bytes(), None);
     };

@@ -316,8 +316,11 @@ fn after_landing_the_checkout_goes_on_from_the_landed_commit() {
 fn a_mirror_that_is_gone_can_be_had_again() {
     let bench = Bench::new(&["a"]);
     let ws = bench.with("a", &[("f", "1")]);
-    let Err(gone) = Workspace::open(ws.into_state(), &Bench::new(&[])) else { panic!() };
+    let state = ws.into_state();
+    let Err(gone) = Workspace::open(state.clone(), &Bench::new(&[])) else { panic!() };
     assert!(gone.is_absent() && gone.to_string().contains("example.com/a.git"), "{gone}");
+    std::fs::remove_dir_all(bench.repo("a").path()).unwrap();
+    assert!(Workspace::open(state, &bench).is_err_and(|gone| gone.is_absent()), "the folder was removed");
 }
 
 #[test]
@@ -371,4 +374,27 @@ fn many_writes_are_journalled_as_few_and_still_checked() {
         trees.push(ws.state().mounts[0].tree.clone());
     }
     assert_eq!(trees[0], trees[1]);
+}
+
+#[test]
+fn a_bottomless_tree_is_left_alone_below_what_a_path_can_name() {
+    let bench = Bench::new(&["a"]);
+    let repo = bench.repo("a");
+    let mut tree = repo.tree(&[("f", "1")]);
+    for _ in 0..2100 {
+        let mut edits = Edits::new();
+        edits.put(&path("d"), Some(Node::tree(&tree).unwrap()));
+        tree = repo.objects.edit(&TreeId::empty(), &edits).unwrap();
+    }
+    let head = repo.commit(None, &tree, "deep", 1);
+    let mut ws = bench.empty();
+    bench.mount(&mut ws, "a", "src", Some(head)).unwrap();
+    // As much stack as a thread of the pool has.
+    let job = std::thread::Builder::new().stack_size(2 << 20).spawn(move || {
+        assert_eq!(ws.walk(&path("src")).unwrap(), []);
+        ws.copy(&path("src"), &path("copy"), &|_, _| true).unwrap();
+        ws.clear(&path("src")).unwrap();
+        assert!(commit(&mut ws, "src").unwrap_err().is_absent());
+    });
+    job.unwrap().join().unwrap();
 }

@@ -8,6 +8,7 @@ use super::{
     super::{
         id::TreeId,
         objects::{Kind, Objects, ObjectsError, oid},
+        path::MOST_PARTS,
     },
     Node, entries_of, in_tree_order,
 };
@@ -24,6 +25,14 @@ pub struct Change {
     pub old: Option<Node>,
     /// What is there.
     pub new: Option<Node>,
+}
+
+/// Why a tree is not entered.
+pub(in crate::git) const TOO_DEEP: &str = "it is nested deeper than any path goes";
+
+/// How many parts the path of a directory has.
+pub(in crate::git) fn depth(at: &[u8]) -> usize {
+    if at.is_empty() { 0 } else { at.iter().filter(|&&b| b == b'/').count() + 1 }
 }
 
 /// By name, what it is in the old tree and in the new.
@@ -55,6 +64,9 @@ impl Objects {
     fn compare(&self, old: Oid, new: Oid, at: &mut Vec<u8>, found: &mut Vec<Change>) -> Result<(), ObjectsError> {
         if old == new {
             return Ok(());
+        }
+        if depth(at) > MOST_PARTS {
+            return Err(ObjectsError::damaged(Kind::Tree, new, TOO_DEEP));
         }
         for (name, (before, after)) in self.differing(old, new)? {
             let length = at.len();
