@@ -25,7 +25,11 @@ const ABSOLUTE: &str = "it is absolute, and a path starts at the workspace";
 const ESCAPES: &str = "it leaves the workspace";
 const DOT_GIT: &str = "`.git` is not part of the workspace, in any spelling";
 const NUL: &str = "it contains a NUL character";
+const DEEP: &str = "it has more than 512 parts";
 const EMPTY: &str = "it is empty; `.` is the root";
+
+/// How deep trees are entered. A hostile repository could be deep enough to exhaust a thread's stack.
+pub(super) const MOST_PARTS: usize = 512;
 
 impl RepoPath {
     /// The root, `.`.
@@ -67,7 +71,7 @@ impl RepoPath {
                 }
             }
         }
-        Ok(Self(parts.join("/")))
+        if parts.len() > MOST_PARTS { Err(refuse(DEEP)) } else { Ok(Self(parts.join("/"))) }
     }
 
     /// The parts in order; none for the root.
@@ -111,6 +115,7 @@ impl RepoPath {
             "." | ".." => Some("it is not the name of an entry"),
             _ if name.contains('/') => Some("a name has no slash"),
             _ if name.contains('\0') => Some(NUL),
+            _ if self.parts().count() >= MOST_PARTS => Some(DEEP),
             _ => unsafe_part(name),
         };
         match why {

@@ -15,7 +15,8 @@ impl Workspace {
         let mut differ = Differ::new(limits);
         for (at, mount) in self.state.mounts.iter().enumerate() {
             let objects = self.opened(super::Owner::Mount(at))?;
-            differ.add(objects, &prefix(&mount.path), &objects.tree_of(mount.base.as_ref())?, &mount.tree)?;
+            let tree = self.sort_out(at)?.0.tree;
+            differ.add(objects, &prefix(&mount.path), &objects.tree_of(mount.base.as_ref())?, &tree)?;
         }
         Ok(differ.finish())
     }

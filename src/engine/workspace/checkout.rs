@@ -1,13 +1,13 @@
 //! Checkouts: mount, clear, commit, and move onto what was landed.
 
-use super::{Mount, MirrorKey, MirrorPaths, Owner, Workspace, WorkspaceError, open_mirror};
+use super::{MirrorKey, MirrorPaths, Mount, Owner, Workspace, WorkspaceError, dotfiles::Committable, open_mirror};
 use crate::git::{
     branch::BranchName,
     commit::{HeaderKey, NewCommit, Person},
     id::{CommitId, TreeId},
     path::RepoPath,
     rebase::{Access, Fitted, fit},
-    tree::Found,
+    tree::{Found, edit::Edits},
 };
 
 /// A branch, commit or tag to be mounted, fetched already.
@@ -97,30 +97,33 @@ impl Workspace {
         }
     }
 
-    /// Removes all files of a checkout. Only what is removed counts as touched: what others added to the branch stays.
+    /// Removes all files of a checkout but new ones that are ignored, as `git add . && git rm -r .` does.
+    /// Only what is removed counts as touched: what others added to the branch stays.
     pub fn clear(&mut self, path: &RepoPath) -> Result<(), WorkspaceError> {
         let at = self.checkout_at(path)?;
+        let Committable { tree: removed, ignored } = self.committable(at)?;
+        let mut left = Edits::new();
+        for (path, node) in ignored {
+            left.put(&path, Some(node));
+        }
+        let tree = self.opened(Owner::Mount(at))?.edit(&TreeId::empty(), &left)?;
         if let Some(mount) = self.state.mounts.get_mut(at) {
-            let before = std::mem::replace(&mut mount.tree, TreeId::empty());
-            mount.access.write_all(&RepoPath::root(), &before);
+            mount.tree = tree;
+            mount.access.write_all(&RepoPath::root(), &removed);
         }
         Ok(())
     }
 
-    /// Commits a checkout's files on its head.
+    /// Commits a checkout's files on its head; new files that are ignored are left out, as by `git add .`.
     pub fn commit(
         &mut self,
         path: &RepoPath,
         request: &CommitRequest<'_>,
     ) -> Result<CommitOutcome, WorkspaceError> {
         let at = self.checkout_at(path)?;
-        let owner = Owner::Mount(at);
-        let tree = self.tree(owner);
-        let objects = self.opened(owner)?;
-        let Some(mount) = self.state.mounts.get(at) else {
-            return Err(WorkspaceError::NotCheckout { path: path.to_string() });
-        };
-        let head = mount.head().cloned();
+        let tree = self.committable(at)?.tree;
+        let objects = self.opened(Owner::Mount(at))?;
+        let head = self.state.mounts.get(at).and_then(|mount| mount.head().cloned());
         if objects.tree_of(head.as_ref())? == tree {
             return Ok(CommitOutcome::NothingToCommit(head));
         }

@@ -21,6 +21,18 @@ impl Workspace {
     /// Modes are kept. Links, submodules and `.git` are left out. `keep` is asked for each file and directory;
     /// a directory that it refuses is not entered.
     pub fn copy(&mut self, from: &RepoPath, to: &RepoPath, keep: Keep<'_>) -> Result<(), WorkspaceError> {
+        let trees = self.trees();
+        let done = self.copy_found(from, to, keep);
+        if done.is_err() {
+            self.set_trees(trees);
+            if let Ok(target) = self.resolve(to, true) {
+                self.access(&target.place, Access::read);
+            }
+        }
+        done
+    }
+
+    fn copy_found(&mut self, from: &RepoPath, to: &RepoPath, keep: Keep<'_>) -> Result<(), WorkspaceError> {
         let source = self.resolve(from, true)?;
         let target = self.resolve(to, true)?;
         match self.kind_of(&source) {
@@ -40,6 +52,18 @@ impl Workspace {
                 }
             }
         }
+    }
+
+    /// The trees of all owners; what was read stays recorded when they are put back.
+    fn trees(&self) -> (Vec<TreeId>, Option<TreeId>) {
+        (self.state.mounts.iter().map(|mount| mount.tree.clone()).collect(), self.state.loose.clone())
+    }
+
+    fn set_trees(&mut self, (mounts, loose): (Vec<TreeId>, Option<TreeId>)) {
+        for (mount, tree) in self.state.mounts.iter_mut().zip(mounts) {
+            mount.tree = tree;
+        }
+        self.state.loose = loose;
     }
 
     fn copy_leaf(&mut self, from: Owner, node: Node, to: &RepoPath) -> Result<(), WorkspaceError> {
@@ -119,11 +143,7 @@ impl Workspace {
             }
         }
         self.edit(owner, &edits)?;
-        if let Owner::Mount(position) = owner
-            && let Some(mount) = self.state.mounts.get_mut(position)
-        {
-            mount.access.write_all(&at, tree);
-        }
+        self.wrote_all(owner, &at, tree);
         for (path, node) in deferred {
             match node.tree_id() {
                 Some(tree) => self.place_tree(owner, &tree, &path)?,
@@ -219,3 +239,6 @@ fn kept(objects: &Objects, entry: &Entry, within: &RepoPath, keep: Keep<'_>) -> 
         (None, _) => Ok(None),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,6 +7,7 @@
 mod changes;
 mod checkout;
 mod copy;
+mod dotfiles;
 mod error;
 mod resolve;
 mod state;
@@ -131,13 +132,38 @@ impl Workspace {
     /// Writes a file, through links, making directories as needed. Without a mode an existing file keeps
     /// its own and a new one is 644; with [`Mode::Link`] the content is a target, and an existing link is replaced.
     pub fn write(&mut self, path: &RepoPath, bytes: &[u8], mode: Option<Mode>) -> Result<(), WorkspaceError> {
+        let (place, node) = self.prepare(path, bytes, mode)?;
+        self.put(&place, Some(node))
+    }
+
+    /// Writes many files at once, as [`Workspace::write`] does one: each directory is rewritten once, not once
+    /// for every file in it. Of two with one path the later counts.
+    pub fn write_all<'a>(
+        &mut self,
+        files: impl IntoIterator<Item = (&'a RepoPath, &'a [u8], Option<Mode>)>,
+    ) -> Result<(), WorkspaceError> {
+        let mut edits: HashMap<Owner, Edits> = HashMap::new();
+        for (path, bytes, mode) in files {
+            let (place, node) = self.prepare(path, bytes, mode)?;
+            edits.entry(place.owner).or_default().put(&place.path, Some(node));
+        }
+        for (owner, edits) in edits {
+            self.edit(owner, &edits)?;
+            let written = self.opened(owner)?.edit(&TreeId::empty(), &edits)?;
+            self.wrote_all(owner, &RepoPath::root(), &written);
+        }
+        Ok(())
+    }
+
+    /// Stores the content and says where it goes.
+    fn prepare(&mut self, path: &RepoPath, bytes: &[u8], mode: Option<Mode>) -> Result<(Place, Node), WorkspaceError> {
         let spot = self.resolve(path, mode != Some(Mode::Link))?;
         if mode == Some(Mode::Gitlink) {
             return Err(WorkspaceError::Submodule { path: path.to_string() });
         }
         let existing = self.writable(&spot)?;
-        let objects = self.objects_to_write(spot.place.owner)?;
-        let id = objects.write_blob(bytes)?;
+        self.refuse_lfs(spot.place.owner, &spot.place.path, bytes)?;
+        let id = self.objects_to_write(spot.place.owner)?.write_blob(bytes)?;
         let node = match existing {
             Some(node) if node.mode() != Some(Mode::Link) => {
                 let node = node.with_content(&id)?;
@@ -145,7 +171,7 @@ impl Workspace {
             }
             _ => Node::leaf(mode.unwrap_or(Mode::File), &id)?,
         };
-        self.put(&spot.place, Some(node))
+        Ok((spot.place, node))
     }
 
     /// Removes a file, a link (not its target), or a directory with all that is in it; checkouts in it are
@@ -259,8 +285,22 @@ impl Workspace {
         }
     }
 
-    /// The file that a write would replace; an error where no file can be.
-    fn writable(&self, spot: &Spot) -> Result<Option<Node>, WorkspaceError> {
+    /// The file that a write would replace; an error where no file can be, which then was found out by a look.
+    fn writable(&mut self, spot: &Spot) -> Result<Option<Node>, WorkspaceError> {
+        let writable = self.replaced(spot);
+        if writable.is_err() {
+            self.refused(spot);
+        }
+        writable
+    }
+
+    /// That something could not be done at a place rests on what is there.
+    fn refused(&mut self, spot: &Spot) {
+        let record = if matches!(spot.found, Found::Node(_)) { Access::look } else { Access::read };
+        self.access(&spot.place, record);
+    }
+
+    fn replaced(&self, spot: &Spot) -> Result<Option<Node>, WorkspaceError> {
         let full = spot.place.full.to_string();
         match &spot.found {
             Found::Node(node) if node.mode() == Some(Mode::Gitlink) => Err(WorkspaceError::Submodule { path: full }),
@@ -284,7 +324,30 @@ impl Workspace {
         edits.put(&place.path, node);
         self.edit(place.owner, &edits)?;
         self.access(place, Access::write);
+        self.fold_writes(place.owner)
+    }
+
+    /// Keeps the journal small however many files are written one by one.
+    fn fold_writes(&mut self, owner: Owner) -> Result<(), WorkspaceError> {
+        let Owner::Mount(at) = owner else { return Ok(()) };
+        let Some(paths) = self.state.mounts.get(at).and_then(|mount| mount.access.crowded()) else { return Ok(()) };
+        let objects = self.opened(owner)?;
+        let mark = Node::leaf(Mode::File, &objects.write_blob(b"")?)?;
+        let mut edits = Edits::new();
+        paths.iter().for_each(|path| edits.put(path, Some(mark)));
+        let tree = objects.edit(&TreeId::empty(), &edits)?;
+        if let Some(mount) = self.state.mounts.get_mut(at) {
+            mount.access.fold(&tree);
+        }
         Ok(())
+    }
+
+    fn wrote_all(&mut self, owner: Owner, at: &RepoPath, tree: &TreeId) {
+        if let Owner::Mount(position) = owner
+            && let Some(mount) = self.state.mounts.get_mut(position)
+        {
+            mount.access.write_all(at, tree);
+        }
     }
 
     fn edit(&mut self, owner: Owner, edits: &Edits) -> Result<(), WorkspaceError> {
@@ -351,7 +414,7 @@ impl Workspace {
 
 fn open_mirror(key: &MirrorKey, repo_url: &str, paths: &dyn MirrorPaths) -> Result<Objects, WorkspaceError> {
     let gone = || WorkspaceError::MirrorGone { repo_url: repo_url.to_owned() };
-    Ok(Objects::open(&paths.path(key).ok_or_else(gone)?)?)
+    Ok(Objects::open(&paths.path(key).filter(|path| path.exists()).ok_or_else(gone)?)?)
 }
 
 fn kind_of_node(node: Node) -> Kind {
@@ -362,5 +425,9 @@ fn kind_of_node(node: Node) -> Kind {
     }
 }
 
+#[cfg(test)]
+mod fixture;
+#[cfg(test)]
+mod sound;
 #[cfg(test)]
 mod tests;

@@ -11,7 +11,7 @@ use crate::git::{
 const MOST_LINKS: usize = 40;
 
 /// Which tree a path is in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Owner {
     /// A checkout, by its position in the state.
     Mount(usize),

@@ -108,6 +108,14 @@ fn whatever_parses_is_safe_and_stable() {
 }
 
 #[test]
+fn depth_has_a_limit() {
+    let deep = "a/".repeat(512);
+    assert_eq!(parsed(&format!("{deep}b")), Err(DEEP));
+    assert!(RepoPath::parse(&deep).unwrap().child("b").is_err());
+    assert!(RepoPath::parse(&format!("{deep}../b")).is_ok(), "what counts is where it leads");
+}
+
+#[test]
 fn parts_parents_and_places() {
     let path: RepoPath = "a/b/c".parse().unwrap();
     let root = RepoPath::root();

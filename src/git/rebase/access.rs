@@ -26,8 +26,11 @@ pub struct Access {
     bulk: BTreeSet<(RepoPath, TreeId)>,
 }
 
-/// More single paths than this below one directory are kept as that directory: coarser, never wrong.
+/// More single paths than this are kept as the directories that they are in: coarser, never wrong.
 const READS_KEPT: usize = 256;
+
+/// More single writes than this are kept as a tree.
+const WRITES_KEPT: usize = 256;
 
 impl Access {
     /// Nothing read or written.
@@ -51,6 +54,10 @@ impl Access {
         if !path.is_root() && !self.writes.contains(path) && !self.covered(path) {
             self.looks.insert(path.clone());
         }
+        if self.looks.len() > READS_KEPT {
+            self.reads.append(&mut self.looks);
+            self.coarsen();
+        }
     }
 
     /// The path was written or removed.
@@ -61,6 +68,18 @@ impl Access {
     /// Every file of `tree`, taken to be at `at`, was written or removed.
     pub fn write_all(&mut self, at: &RepoPath, tree: &TreeId) {
         self.bulk.insert((at.clone(), tree.clone()));
+    }
+
+    /// The single writes, once there are too many to be journalled one by one: to be made into a tree with a file
+    /// at each of them, for [`Access::fold`].
+    pub fn crowded(&self) -> Option<Vec<RepoPath>> {
+        (self.writes.len() > WRITES_KEPT).then(|| self.writes.iter().cloned().collect())
+    }
+
+    /// Keeps the single writes as the files of `tree`, from the root.
+    pub fn fold(&mut self, tree: &TreeId) {
+        self.writes.clear();
+        self.write_all(&RepoPath::root(), tree);
     }
 
     /// Whether nothing was recorded.

@@ -13,8 +13,12 @@ pub use access::Access;
 use super::{
     id::{CommitId, TreeId},
     objects::{Kind, Objects, ObjectsError, oid},
-    path::RepoPath,
-    tree::{Found, compare::Change, edit::Edits},
+    path::{MOST_PARTS, RepoPath},
+    tree::{
+        Found,
+        compare::{Change, TOO_DEEP, depth},
+        edit::Edits,
+    },
 };
 
 /// How a chain of commits relates to a tip.
@@ -41,6 +45,9 @@ struct Sides {
 }
 
 /// Puts `commits` (oldest first, made on `base`) onto `tip`. A base or tip of none is a branch that does not exist.
+///
+/// An absent object is an error of its own, [`ObjectsError::is_absent`]: what is missing is fetched, or the steps run
+/// again.
 pub fn rebase(
     objects: &Objects,
     commits: &[CommitId],
@@ -174,6 +181,9 @@ fn bulk_below(
     if base == tip {
         return Ok(()); // the net changes say the rest
     }
+    if depth(path) > MOST_PARTS {
+        return Err(ObjectsError::damaged(Kind::Tree, tree, TOO_DEEP));
+    }
     for entry in objects.entries_at(tree)? {
         let length = path.len();
         if length > 0 {
@@ -216,10 +226,11 @@ pub fn fit(objects: &Objects, changes: &[Change], onto: &TreeId) -> Result<Fitte
             (Found::Absent, None) => true,
             _ => false,
         };
+        let gone_anyway = change.new.is_none() && matches!(there, Found::Blocked { .. });
         if is(change.old) {
             let parts: Vec<&[u8]> = change.parts().collect();
             edits.put_raw(&parts, change.new);
-        } else if !is(change.new) && !(change.new.is_none() && matches!(there, Found::Blocked { .. })) {
+        } else if !(is(change.new) || gone_anyway) {
             stale.push(change.path());
         }
     }

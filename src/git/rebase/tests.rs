@@ -423,6 +423,11 @@ fn many_reads_are_kept_as_few_directories() {
     let reads: Vec<_> = access.reads().map(ToString::to_string).collect();
     assert_eq!(reads, ["apps", "other/x"]);
     assert!(serde_json::to_string(&access).unwrap().len() < 100);
+    let mut looks = Access::new();
+    for n in 0..2000 {
+        looks.look(&format!("apps/a{n}/values.yaml").parse().unwrap());
+    }
+    assert!(looks.reads().any(|path| path.to_string() == "apps") && looks.looks().count() <= 256);
 }
 
 #[test]

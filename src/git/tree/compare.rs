@@ -8,6 +8,7 @@ use super::{
     super::{
         id::TreeId,
         objects::{Kind, Objects, ObjectsError, oid},
+        path::MOST_PARTS,
     },
     Node, entries_of, in_tree_order,
 };
@@ -25,6 +26,17 @@ pub struct Change {
     /// What is there.
     pub new: Option<Node>,
 }
+
+/// Why a tree is not entered.
+pub(in crate::git) const TOO_DEEP: &str = "it is nested deeper than any path goes";
+
+/// How many parts the path of a directory has.
+pub(in crate::git) fn depth(at: &[u8]) -> usize {
+    if at.is_empty() { 0 } else { at.iter().filter(|&&b| b == b'/').count() + 1 }
+}
+
+/// By name, what it is in the old tree and in the new.
+type Differing = BTreeMap<Vec<u8>, (Option<Node>, Option<Node>)>;
 
 impl Change {
     /// The path for people; bytes that are not UTF-8 are replaced.
@@ -53,6 +65,9 @@ impl Objects {
         if old == new {
             return Ok(());
         }
+        if depth(at) > MOST_PARTS {
+            return Err(ObjectsError::damaged(Kind::Tree, new, TOO_DEEP));
+        }
         for (name, (before, after)) in self.differing(old, new)? {
             let length = at.len();
             if length > 0 {
@@ -71,19 +86,16 @@ impl Objects {
     }
 
     /// The names whose nodes differ between two trees, side by side.
-    fn differing(
-        &self,
-        old: Oid,
-        new: Oid,
-    ) -> Result<BTreeMap<Vec<u8>, (Option<Node>, Option<Node>)>, ObjectsError> {
+    fn differing(&self, old: Oid, new: Oid) -> Result<Differing, ObjectsError> {
         let (old_bytes, new_bytes) = (self.tree_bytes(old)?, self.tree_bytes(new)?);
         let mut olds = entries_of(&old_bytes, old);
         let mut news = entries_of(&new_bytes, new);
         let (mut before, mut after) = (olds.next().transpose()?, news.next().transpose()?);
-        let mut differing: BTreeMap<Vec<u8>, (Option<Node>, Option<Node>)> = BTreeMap::new();
+        let mut differing = Differing::new();
         loop {
             let order = match (&before, &after) {
                 (None, None) => return Ok(differing),
+                (b, a) if b == a => Ordering::Equal,
                 (Some(_), None) => Ordering::Less,
                 (None, Some(_)) => Ordering::Greater,
                 (Some(b), Some(a)) => in_tree_order(b, a),

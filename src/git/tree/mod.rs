@@ -174,8 +174,10 @@ impl Entry {
 
 /// The order of entries in a tree: a directory sorts as if its name ended in a slash.
 fn in_tree_order(a: &(&[u8], Node), b: &(&[u8], Node)) -> Ordering {
-    let slash = |node: Node| node.is_tree().then_some(&b'/');
-    a.0.iter().chain(slash(a.1)).cmp(b.0.iter().chain(slash(b.1)))
+    let common = a.0.len().min(b.0.len());
+    let heads = a.0.get(..common).cmp(&b.0.get(..common));
+    let next = |(name, node): &(&[u8], Node)| name.get(common).copied().or(node.is_tree().then_some(b'/'));
+    heads.then_with(|| next(a).cmp(&next(b)))
 }
 
 /// A tree's bytes, read entry by entry without copying.
@@ -220,7 +222,7 @@ fn entries_of(bytes: &[u8], of: Oid) -> Entries<'_> {
 }
 
 pub(super) fn empty_oid() -> Oid {
-    Oid::from_bytes(&EMPTY_TREE_BYTES).unwrap_or_else(|_| Oid::ZERO_SHA1)
+    Oid::from_bytes(&EMPTY_TREE_BYTES).unwrap_or(Oid::ZERO_SHA1)
 }
 
 impl TreeId {

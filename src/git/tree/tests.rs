@@ -131,3 +131,18 @@ fn carrying_brings_everything_over() {
     to.objects.carry(&from.objects, Node::tree(&tree).unwrap()).unwrap();
     assert_eq!(to.show(tree.as_str()), ["100644 a/b=1", "100644 c=2"]);
 }
+
+#[test]
+fn bottomless_trees_are_refused_and_not_entered_for_ever() {
+    let repo = Repo::new();
+    let mut tree = repo.tree(&[("f", "1")]);
+    for _ in 0..2100 {
+        let entry = Entry { name: b"d".to_vec(), node: Node::tree(&tree).unwrap() };
+        tree = Objects::tree_typed(repo.objects.write_entries(vec![entry]).unwrap()).unwrap();
+    }
+    // As much stack as a thread of the pool has.
+    let path = repo.path();
+    let job = std::thread::Builder::new().stack_size(2 << 20);
+    let seen = job.spawn(move || Objects::open(&path).unwrap().changes(&TreeId::empty(), &tree).map(|c| c.len()));
+    assert!(seen.unwrap().join().unwrap().unwrap_err().is_absent());
+}
