@@ -76,7 +76,16 @@ impl Attached {
     /// Lets go: an owner closes the store and its socket, so that another process can take over.
     /// Clients of this process fail from then on.
     pub async fn close(&self) {
-        *self.joint.mode.write().await = Mode::Closed;
+        let before = std::mem::replace(&mut *self.joint.mode.write().await, Mode::Closed);
+        if let Mode::Owner {
+            cluster,
+            _socket: socket,
+        } = before
+        {
+            drop(socket);
+            // Requests that are under way still hold the cluster: they must not keep the store.
+            cluster.close();
+        }
     }
 }
 

@@ -6,20 +6,26 @@
 use crate::local::kinds::Kind;
 use crate::local::object;
 use crate::local::status::Cause;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 const KARGO: &str = "kargo.akuity.io";
 const OURS: &str = "tidewaiter.dev";
 
 /// Fills in what the definition has a default for.
 pub(super) fn fill_defaults(kind: &Kind, object: &mut Value) {
-    if (kind.group, kind.plural) != (KARGO, "warehouses") {
-        return;
+    match (kind.group, kind.plural) {
+        (KARGO, "warehouses") => {
+            fill(object.get_mut("spec"), "interval", "5m0s");
+            fill(object.get_mut("spec"), "freightCreationPolicy", "Automatic");
+        }
+        ("", "secrets") => fill(Some(object), "type", "Opaque"),
+        _ => {}
     }
-    if let Some(spec) = object.get_mut("spec").filter(|spec| spec.is_object()) {
-        let spec = object::map_mut(spec);
-        spec.entry("interval").or_insert(json!("5m0s"));
-        spec.entry("freightCreationPolicy").or_insert(json!("Automatic"));
+}
+
+fn fill(object: Option<&mut Value>, field: &str, value: &str) {
+    if let Some(Value::Object(map)) = object {
+        map.entry(field).or_insert_with(|| Value::from(value));
     }
 }
 
