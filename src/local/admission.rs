@@ -4,19 +4,9 @@
 //! client, in process or not, and keeps what they answer.
 
 use super::user::UserInfo;
+pub use crate::rules::admission::{Denial, Operation};
 use jiff::Timestamp;
 use serde_json::Value;
-
-/// What is being done to the object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Operation {
-    /// A new object.
-    Create,
-    /// A PUT or PATCH, of the object or of a subresource.
-    Update,
-    /// A deletion, also one that only marks the object because of finalizers.
-    Delete,
-}
 
 /// One write that wants in.
 #[derive(Clone, Debug)]
@@ -51,35 +41,35 @@ pub trait View {
     fn get(&self, plural: &str, namespace: Option<&str>, name: &str) -> Option<Value>;
     /// All objects of a kind, in one namespace or in all.
     fn list(&self, plural: &str, namespace: Option<&str>) -> Vec<Value>;
-}
-
-/// A refusal, with the HTTP code and reason that a cluster would answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Denial {
-    /// HTTP status code.
-    pub code: u16,
-    /// Kubernetes' machine-readable reason, such as `Forbidden`.
-    pub reason: String,
-    /// The sentence for people.
-    pub message: String,
+    /// Names of all objects of a kind, which costs less than the objects.
+    fn names(&self, plural: &str, namespace: Option<&str>) -> Vec<String>;
 }
 
 /// Decides on writes. It is called on the one thread that writes: it must be quick and must not
 /// wait for anything.
 pub trait Admission: Send + Sync {
-    /// The object to store in place of the one in `review`, none to store that one, or a refusal.
+    /// The object to go on with in place of the one in `review`, before the schema is checked; none
+    /// to go on with that one. Not asked about deletions.
     ///
     /// # Errors
     /// The refusal.
-    fn admit(&self, review: &Review<'_>, objects: &dyn View) -> Result<Option<Value>, Denial>;
+    fn mutate(&self, review: &Review<'_>, objects: &dyn View) -> Result<Option<Value>, Denial> {
+        let _ = (review, objects);
+        Ok(None)
+    }
+
+    /// Whether the object may be stored or deleted: it is what would be stored, checked by the schema.
+    ///
+    /// # Errors
+    /// The refusal.
+    fn validate(&self, review: &Review<'_>, objects: &dyn View) -> Result<(), Denial> {
+        let _ = (review, objects);
+        Ok(())
+    }
 }
 
 /// Lets everything in unchanged: for tests of the server itself.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AdmitAll;
 
-impl Admission for AdmitAll {
-    fn admit(&self, _: &Review<'_>, _: &dyn View) -> Result<Option<Value>, Denial> {
-        Ok(None)
-    }
-}
+impl Admission for AdmitAll {}

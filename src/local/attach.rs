@@ -6,7 +6,7 @@ use super::http;
 use super::place::Place;
 use super::socket::{self, SendError, SocketError, SocketGuard};
 use super::store::OpenError;
-use super::user::{UserError, UserInfo};
+use super::user::{Identity, UserError, UserInfo};
 use ::http::{Method, Request, Response};
 use bytes::Bytes;
 use http_body_util::BodyExt as _;
@@ -76,16 +76,33 @@ impl Attached {
     /// Lets go: an owner closes the store and its socket, so that another process can take over.
     /// Clients of this process fail from then on.
     pub async fn close(&self) {
-        *self.joint.mode.write().await = Mode::Closed;
+        let before = std::mem::replace(&mut *self.joint.mode.write().await, Mode::Closed);
+        if let Mode::Owner {
+            cluster,
+            _socket: socket,
+        } = before
+        {
+            drop(socket);
+            // Requests that are under way still hold the cluster: they must not keep the store.
+            cluster.close();
+        }
     }
 }
 
-/// Joins the local cluster in a folder, as its owner if nobody is. `as_user` acts as somebody else
-/// than the OS user; the server records who really asks.
+/// Joins the local cluster in a folder, as its owner if nobody is. `identity` may act as somebody
+/// else than the OS user; the server records who really asks.
 ///
 /// # Errors
 /// When the store cannot be opened, or its owner does not answer within five seconds.
-pub async fn attach(dir: &Path, as_user: Option<&UserInfo>, options: Options) -> Result<Attached, AttachError> {
+pub async fn attach(dir: &Path, identity: &Identity) -> Result<Attached, AttachError> {
+    attach_with(dir, identity, Options::default()).await
+}
+
+/// [`attach`], with other than the usual options for when this process becomes the owner.
+///
+/// # Errors
+/// As [`attach`].
+pub async fn attach_with(dir: &Path, identity: &Identity, options: Options) -> Result<Attached, AttachError> {
     let joint = Arc::new(Joint {
         place: Place::new(dir),
         os_user: UserInfo::of_process()?,
@@ -95,12 +112,13 @@ pub async fn attach(dir: &Path, as_user: Option<&UserInfo>, options: Options) ->
     if !joint.take_over().await? {
         joint.reach().await?;
     }
-    let user = match as_user {
+    let as_user = identity.user_of(&joint.os_user);
+    let user = match &as_user {
         Some(user) => joint.os_user.acting_as(user),
         None => joint.os_user.clone(),
     };
     Ok(Attached {
-        client: joint.client(as_user),
+        client: joint.client(as_user.as_ref()),
         user,
         joint,
     })
@@ -109,7 +127,7 @@ pub async fn attach(dir: &Path, as_user: Option<&UserInfo>, options: Options) ->
 /// A client over the socket of another process, which is never replaced when it goes.
 ///
 /// # Errors
-/// When nobody answers within five seconds.
+/// When there is no owner, or it does not answer within five seconds.
 pub async fn connect(dir: &Path, as_user: Option<&UserInfo>) -> Result<kube::Client, AttachError> {
     let joint = Arc::new(Joint {
         place: Place::new(dir),
@@ -200,7 +218,8 @@ impl Joint {
             if self.take_over().await? {
                 continue;
             }
-            if Instant::now() >= deadline {
+            let hopeless = self.succession.is_none() && !self.place.has_owner();
+            if hopeless || Instant::now() >= deadline {
                 return Err(AttachError::Unreachable {
                     folder: self.place.folder().display().to_string(),
                     source: last,

@@ -1,8 +1,9 @@
 //! A local cluster, owned by this process.
 
-use super::admission::{Admission, AdmitAll};
+use super::admission::Admission;
 use super::background;
 use super::http::{Front, WatchTimes};
+use super::kargo_rules::KargoRules;
 use super::kinds;
 use super::place::{OwnerLock, Place};
 use super::socket::{self, SocketError, SocketGuard};
@@ -38,7 +39,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
-            admission: Arc::new(AdmitAll),
+            admission: Arc::new(KargoRules::default()),
             history_events: 1_000,
             history_age: Duration::from_secs(300),
             bookmarks: Duration::from_secs(60),

@@ -11,7 +11,7 @@
 //! | `store/` | objects in memory, their recent history, and the file that keeps them |
 //! | `write/` | what a create, update, patch or delete makes of an object: pure |
 //! | `http/` | routes, lists, watches, discovery: requests in, responses out |
-//! | `admission` | the door through which Kargo's rules are asked |
+//! | `admission`, `kargo_rules` | the door through which rules are asked, and Kargo's behind it |
 //! | `background/` | what a cluster does by itself: garbage, namespaces, Projects |
 //! | `cluster`, `place`, `socket`, `attach` | opening a folder, its paths and lock, its socket, joining either way |
 
@@ -20,6 +20,7 @@ mod attach;
 mod background;
 mod cluster;
 mod http;
+mod kargo_rules;
 mod kinds;
 mod names;
 mod object;
@@ -33,8 +34,9 @@ mod user;
 mod write;
 
 pub use admission::{Admission, AdmitAll, Denial, Operation, Review, View};
-pub use attach::{AttachError, Attached, attach, connect};
+pub use attach::{AttachError, Attached, attach, attach_with, connect};
 pub use cluster::{LocalCluster, Options};
+pub use kargo_rules::KargoRules;
 pub use socket::{SocketError, SocketGuard};
 pub use store::OpenError;
-pub use user::{UserError, UserInfo};
+pub use user::{Identity, UserError, UserInfo};

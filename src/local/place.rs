@@ -59,6 +59,13 @@ impl Place {
         &self.folder
     }
 
+    /// Whether any process holds the lock. Looking takes it for a moment, which whoever tries to
+    /// take it just then has to forgive by trying again.
+    pub(crate) fn has_owner(&self) -> bool {
+        let file = OpenOptions::new().write(true).open(self.lock_file());
+        file.is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
+    }
+
     /// Makes the folder if need be, for its owner alone, and takes its lock. None if another
     /// process has it.
     pub(crate) fn lock(&self) -> Result<Option<OwnerLock>, OpenError> {

@@ -123,6 +123,7 @@ fn private_folder(runtime_dir: Option<&Path>) -> Result<tempfile::TempDir, Socke
     };
     tempfile::Builder::new()
         .prefix("tidewaiter-")
+        .permissions(Permissions::from_mode(0o700))
         .tempdir_in(&base)
         .map_err(io_error(&base))
 }

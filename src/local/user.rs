@@ -2,17 +2,31 @@
 
 use std::process::Command;
 
-/// The requester as admission and audit see it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UserInfo {
-    /// User name, exact bytes matter for permission.
-    pub name: String,
-    /// Stable id: the numeric uid of an OS user, none for most impersonated ones.
-    pub uid: Option<String>,
-    /// Groups, in the order of the system.
+/// The requester as admission and audit see it. The uid is the OS user's number, none for most
+/// users that are acted as.
+pub type UserInfo = crate::rules::admission::User;
+
+/// Whom to act as, as a command line says it: nobody else by default.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Identity {
+    /// Another user's name.
+    pub user: Option<String>,
+    /// Groups to have instead of one's own.
     pub groups: Vec<String>,
-    /// Who really asks, when they act as somebody else.
-    pub impersonated_by: Option<String>,
+}
+
+impl Identity {
+    /// The user to act as; none for oneself. Groups alone are had by oneself.
+    pub(crate) fn user_of(&self, os_user: &UserInfo) -> Option<UserInfo> {
+        let name = match &self.user {
+            Some(name) => name.as_str(),
+            None if self.groups.is_empty() => return None,
+            None => os_user.name.as_str(),
+        };
+        let mut user = UserInfo::named(name);
+        user.groups.splice(0..0, self.groups.iter().cloned());
+        Some(user)
+    }
 }
 
 /// Why the OS user could not be found out.
@@ -52,6 +66,12 @@ impl UserInfo {
             ],
             impersonated_by: None,
         }
+    }
+
+    /// The account of the executor on a local cluster, which is the control plane there.
+    #[must_use]
+    pub fn executor() -> Self {
+        Self::service_account("tidewaiter", "executor")
     }
 
     /// The user that runs this process, with the groups that `id` reports.

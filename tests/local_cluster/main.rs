@@ -13,6 +13,7 @@ mod driver;
 mod lists;
 mod objects;
 mod people;
+mod rules;
 mod runtime;
 mod sockets;
 mod stores;

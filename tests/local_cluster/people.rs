@@ -1,20 +1,46 @@
 //! Who asks, and what admission does about it.
 
-use crate::driver::{Driver, PROMOTIONS, STAGES, call, promotion, stage};
+use crate::driver::{Driver, PROMOTIONS, STAGES, call, open_door, promotion, stage};
 use http::Method;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 use tidewaiter::local::{Admission, Denial, LocalCluster, Operation, Options, Review, UserInfo, View};
 
+/// Operation, plural, subresource, user, dry run.
+type Asked = (Operation, String, Option<String>, UserInfo, bool);
+
 /// Names Promotions, refuses what is labelled so, and remembers what it was asked.
 #[derive(Default)]
 struct Warden {
-    seen: Mutex<Vec<(Operation, String, Option<String>, UserInfo, bool)>>,
+    seen: Mutex<Vec<Asked>>,
+    deny_deletes: Mutex<bool>,
+}
+
+fn denied(object: Option<&Value>) -> bool {
+    object.is_some_and(|o| o.pointer("/metadata/labels/deny").is_some())
 }
 
 impl Admission for Warden {
-    fn admit(&self, review: &Review<'_>, objects: &dyn View) -> Result<Option<Value>, Denial> {
+    fn mutate(&self, review: &Review<'_>, objects: &dyn View) -> Result<Option<Value>, Denial> {
+        if review.plural != "promotions" || review.operation != Operation::Create {
+            return Ok(None);
+        }
+        let mut object = review.object.unwrap().clone();
+        let stage = object["spec"]["stage"].as_str().unwrap().to_owned();
+        let found = objects.get("stages", review.namespace, &stage);
+        assert_eq!(objects.list("stages", review.namespace).len(), 1);
+        assert_eq!(objects.names("stages", None), ["prod"]);
+        object["metadata"]["name"] = format!("{stage}.01.f").into();
+        object["spec"]["steps"] = json!([{"uses": "from-template"}]);
+        object["metadata"]["ownerReferences"] = json!([{
+            "apiVersion": "kargo.akuity.io/v1alpha1", "kind": "Stage", "name": stage,
+            "uid": found.unwrap()["metadata"]["uid"],
+        }]);
+        Ok(Some(object))
+    }
+
+    fn validate(&self, review: &Review<'_>, _: &dyn View) -> Result<(), Denial> {
         assert!(review.now <= Timestamp::now());
         self.seen.lock().unwrap().push((
             review.operation,
@@ -23,36 +49,21 @@ impl Admission for Warden {
             review.user.clone(),
             review.dry_run,
         ));
-        if review.plural != "promotions" || review.subresource.is_some() {
-            return Ok(None);
-        }
-        let denied = |object: Option<&Value>| object.is_some_and(|o| o.pointer("/metadata/labels/deny").is_some());
-        match review.operation {
-            Operation::Delete if denied(review.old) => Err(Denial {
+        if review.operation == Operation::Delete && *self.deny_deletes.lock().unwrap() {
+            return Err(Denial {
                 code: 403,
                 reason: "Forbidden".to_owned(),
                 message: "not yours".to_owned(),
-            }),
-            _ if denied(review.object) => Err(Denial {
+            });
+        }
+        if denied(review.object) {
+            return Err(Denial {
                 code: 500,
                 reason: "InternalError".to_owned(),
                 message: "admission webhook denied the request".to_owned(),
-            }),
-            Operation::Create => {
-                let mut object = review.object.unwrap().clone();
-                let stage = object["spec"]["stage"].as_str().unwrap().to_owned();
-                let found = objects.get("stages", review.namespace, &stage);
-                assert_eq!(objects.list("stages", review.namespace).len(), 1);
-                object["metadata"]["name"] = format!("{stage}.01.f").into();
-                object["spec"]["steps"] = json!([{"uses": "from-template"}]);
-                object["metadata"]["ownerReferences"] = json!([{
-                    "apiVersion": "kargo.akuity.io/v1alpha1", "kind": "Stage", "name": stage,
-                    "uid": found.unwrap()["metadata"]["uid"],
-                }]);
-                Ok(Some(object))
-            }
-            _ => Ok(None),
+            });
         }
+        Ok(())
     }
 }
 
@@ -60,7 +71,7 @@ async fn guarded() -> (Driver, Arc<Warden>) {
     let warden = Arc::new(Warden::default());
     let driver = Driver::with(Options {
         admission: warden.clone(),
-        ..Options::default()
+        ..open_door()
     })
     .await;
     driver.create(STAGES, stage("prod")).await;
@@ -82,7 +93,7 @@ async fn admission_renames_and_completes_before_validation() {
 
 #[tokio::test]
 async fn denials_have_the_codes_of_kargos_webhook() {
-    let (driver, _) = guarded().await;
+    let (driver, warden) = guarded().await;
     let mut object = promotion("p");
     object["metadata"]["labels"]["deny"] = "yes".into();
     let (code, answer) = driver.call(Method::POST, PROMOTIONS, object).await;
@@ -96,7 +107,10 @@ async fn denials_have_the_codes_of_kargos_webhook() {
         .merge(&path, json!({"metadata": {"labels": {"deny": "yes"}}}))
         .await;
     assert_eq!(code, 500);
-    assert_eq!(driver.delete(&path).await.0, 200);
+    *warden.deny_deletes.lock().unwrap() = true;
+    let (code, answer) = driver.delete(&path).await;
+    assert_eq!((code, &answer["reason"]), (403, &json!("Forbidden")));
+    assert_eq!(driver.get(&path).await.0, 200);
 }
 
 #[tokio::test]
@@ -131,7 +145,7 @@ async fn admission_is_told_the_subresource_the_user_and_the_dry_run() {
 
 #[tokio::test]
 async fn everybody_learns_who_they_are() {
-    let cluster = LocalCluster::memory(Options::default()).unwrap();
+    let cluster = LocalCluster::memory(open_door()).unwrap();
     let mut ann = UserInfo::named("ann");
     ann.uid = Some("1000".to_owned());
     ann.groups.insert(0, "platform-leads".to_owned());
@@ -173,14 +187,14 @@ async fn everybody_learns_who_they_are() {
 async fn a_panic_in_admission_fails_that_request_alone() {
     struct Bomb;
     impl Admission for Bomb {
-        fn admit(&self, review: &Review<'_>, _: &dyn View) -> Result<Option<Value>, Denial> {
+        fn validate(&self, review: &Review<'_>, _: &dyn View) -> Result<(), Denial> {
             assert_ne!(review.name, "bomb");
-            Ok(None)
+            Ok(())
         }
     }
     let driver = Driver::with(Options {
         admission: Arc::new(Bomb),
-        ..Options::default()
+        ..open_door()
     })
     .await;
     assert_eq!(driver.call(Method::POST, PROMOTIONS, promotion("bomb")).await.0, 500);

@@ -14,6 +14,7 @@ use super::status::ApiError;
 use super::store::{Event, State, Store};
 use super::user::UserInfo;
 use super::write::{Action, DeleteOptions, Part, Patch, WriteRequest};
+use futures::stream::{self, StreamExt as _};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Weak};
@@ -21,6 +22,8 @@ use std::time::Duration;
 
 /// Pause before what failed is tried again.
 const RETRY: Duration = Duration::from_secs(2);
+/// Writes under way at the same time.
+const AT_ONCE: usize = 100;
 /// Events looked at in one pass.
 const CHUNK: usize = 500;
 
@@ -88,6 +91,20 @@ impl Due {
 
     fn merge(key: Key, patch: Value, user: UserInfo) -> Self {
         Self::new(key, Action::Patch(Patch::Merge(patch)), user)
+    }
+
+    /// True if it failed for a reason that may pass.
+    async fn perform_or_tell(self, store: &Store) -> bool {
+        let what = format!("{:?} by {}", self.key, self.user.name);
+        match self.perform(store).await {
+            Ok(()) => false,
+            // Somebody was faster; their change brings the next pass.
+            Err(error) if matches!(error.code, 404 | 409 | 503) => false,
+            Err(error) => {
+                tracing::warn!(what, error = error.message, "background work was refused");
+                true
+            }
+        }
     }
 
     async fn perform(self, store: &Store) -> Result<(), ApiError> {
@@ -180,18 +197,9 @@ async fn pass(store: &Store, changes: &Changes, seen: &mut u64) -> bool {
         }
         due
     });
-    let mut failed = false;
-    for due in due {
-        let what = format!("{due:?}");
-        match due.perform(store).await {
-            Ok(()) => {}
-            // Somebody was faster; their change brings the next pass.
-            Err(error) if matches!(error.code, 404 | 409) => {}
-            Err(error) => {
-                tracing::warn!(what, error = error.message, "background work was refused");
-                failed = true;
-            }
-        }
-    }
-    failed
+    // At once, as they share commits.
+    let outcomes = stream::iter(due)
+        .map(|due| due.perform_or_tell(store))
+        .buffer_unordered(AT_ONCE);
+    outcomes.any(|failed| async move { failed }).await
 }

@@ -6,19 +6,26 @@
 use crate::local::kinds::Kind;
 use crate::local::object;
 use crate::local::status::Cause;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 const KARGO: &str = "kargo.akuity.io";
 const OURS: &str = "tidewaiter.dev";
 
 /// Fills in what the definition has a default for.
 pub(super) fn fill_defaults(kind: &Kind, object: &mut Value) {
-    if kind.group == KARGO && kind.plural == "warehouses" {
-        if let Some(spec) = object.get_mut("spec").filter(|spec| spec.is_object()) {
-            let spec = object::map_mut(spec);
-            spec.entry("interval").or_insert(json!("5m0s"));
-            spec.entry("freightCreationPolicy").or_insert(json!("Automatic"));
+    match (kind.group, kind.plural) {
+        (KARGO, "warehouses") => {
+            fill(object.get_mut("spec"), "interval", "5m0s");
+            fill(object.get_mut("spec"), "freightCreationPolicy", "Automatic");
         }
+        ("", "secrets") => fill(Some(object), "type", "Opaque"),
+        _ => {}
+    }
+}
+
+fn fill(object: Option<&mut Value>, field: &str, value: &str) {
+    if let Some(Value::Object(map)) = object {
+        map.entry(field).or_insert_with(|| Value::from(value));
     }
 }
 
@@ -28,25 +35,10 @@ pub(super) fn check(kind: &Kind, object: &Value, old: Option<&Value>, causes: &m
         (KARGO, "promotions") => promotion(object, causes),
         (KARGO, "stages") => stage(object, causes),
         (KARGO, "freights") => origin(object.get("origin"), "origin", causes),
-        (KARGO, "warehouses") => {
-            if needs(object, "/spec", causes) && !is_filled_list(object.pointer("/spec/subscriptions")) {
-                causes.push(too_few("spec.subscriptions"));
-            }
-        }
-        (KARGO, "promotiontasks" | "clusterpromotiontasks") => {
-            if needs(object, "/spec", causes) {
-                task_steps(object, causes);
-            }
-        }
+        (KARGO, "warehouses") => warehouse(object, causes),
+        (KARGO, "promotiontasks" | "clusterpromotiontasks") => task(object, causes),
         (KARGO, "projectconfigs") => project_config(object, causes),
-        (OURS, "approvalrequests") => {
-            if needs(object, "/spec", causes) {
-                for field in ["stage", "step", "promotion"] {
-                    needs(object, &format!("/spec/{field}"), causes);
-                }
-            }
-            same_spec(object, old, causes);
-        }
+        (OURS, "approvalrequests") => approval_request(object, old, causes),
         (OURS, "approvals") => approval(object, old, causes),
         ("", "events") => event(object, causes),
         _ => {}
@@ -110,12 +102,28 @@ fn promotion(object: &Value, causes: &mut Vec<Cause>) {
     reference_origins(object, causes);
 }
 
-/// `status.freight` is written whole or not at all: its origin is required.
+/// Wherever a status refers to Freight, what is said of its origin is said whole.
 fn reference_origins(object: &Value, causes: &mut Vec<Cause>) {
-    if let Some(freight) = object.pointer("/status/freight") {
-        if let Some(given) = freight.get("origin") {
-            origin(Some(given), "status.freight.origin", causes);
+    if let Some(given) = object.pointer("/status/freight/origin") {
+        origin(Some(given), "status.freight.origin", causes);
+    }
+    let items = object
+        .pointer("/status/freightCollection/items")
+        .and_then(Value::as_object);
+    for (key, reference) in items.into_iter().flatten() {
+        if let Some(given) = reference.get("origin") {
+            origin(
+                Some(given),
+                &format!("status.freightCollection.items.{key}.origin"),
+                causes,
+            );
         }
+    }
+}
+
+fn warehouse(object: &Value, causes: &mut Vec<Cause>) {
+    if needs(object, "/spec", causes) && !is_filled_list(object.pointer("/spec/subscriptions")) {
+        causes.push(too_few("spec.subscriptions"));
     }
 }
 
@@ -194,7 +202,10 @@ fn template_step(step: &Value, field: &str, causes: &mut Vec<Cause>) {
     }
 }
 
-fn task_steps(object: &Value, causes: &mut Vec<Cause>) {
+fn task(object: &Value, causes: &mut Vec<Cause>) {
+    if !needs(object, "/spec", causes) {
+        return;
+    }
     let Some(Value::Array(steps)) = object.pointer("/spec/steps") else {
         causes.push(Cause::required("spec.steps"));
         return;
@@ -222,6 +233,15 @@ fn project_config(object: &Value, causes: &mut Vec<Cause>) {
             ));
         }
     }
+}
+
+fn approval_request(object: &Value, old: Option<&Value>, causes: &mut Vec<Cause>) {
+    if needs(object, "/spec", causes) {
+        for field in ["stage", "step", "promotion"] {
+            needs(object, &format!("/spec/{field}"), causes);
+        }
+    }
+    same_spec(object, old, causes);
 }
 
 fn approval(object: &Value, old: Option<&Value>, causes: &mut Vec<Cause>) {

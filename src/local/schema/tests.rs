@@ -156,3 +156,55 @@ fn metadata_of_the_wrong_type_cannot_be_read() {
     let error = conform(id, kind, &mut object, &mut Vec::new()).unwrap_err();
     assert_eq!(error.code, 400);
 }
+
+/// The places that keep any JSON, as Kargo's definitions have them.
+#[test]
+fn arbitrary_json_is_kept_where_kargo_keeps_it() {
+    for (plural, expected) in [
+        (
+            "promotions",
+            vec!["spec.steps.config", "status.healthChecks.config", "status.state"],
+        ),
+        ("promotiontasks", vec!["spec.steps.config"]),
+        ("warehouses", vec!["spec.subscriptions"]),
+        ("freights", vec!["artifacts.metadata", "status.metadata"]),
+    ] {
+        let (id, _) = kinds::by_plural_alone(plural).unwrap();
+        let Some(Typing::Shape(shape)) = schemas().kinds.get(&id) else {
+            panic!("{plural}")
+        };
+        let mut open = Vec::new();
+        open_places(shape, "", &mut open);
+        for place in &expected {
+            assert!(open.contains(&(*place).to_owned()), "{plural}: {open:?}");
+        }
+        let others: Vec<_> = open.iter().filter(|place| !is_known_open(place)).collect();
+        assert_eq!(others, Vec::<&String>::new(), "{plural}");
+    }
+}
+
+fn is_known_open(place: &str) -> bool {
+    let last = place.rsplit('.').next().unwrap();
+    matches!(
+        last,
+        "config" | "metadata" | "state" | "subscriptions" | "discoveredArtifacts" | "output"
+    )
+}
+
+fn open_places(shape: &Shape, path: &str, open: &mut Vec<String>) {
+    match shape {
+        Shape::Any => open.push(path.to_owned()),
+        Shape::Fields { fields, .. } => {
+            for (name, shape) in fields.iter().filter(|(name, _)| !path.is_empty() || *name != "metadata") {
+                let below = if path.is_empty() {
+                    name.clone()
+                } else {
+                    format!("{path}.{name}")
+                };
+                open_places(shape, &below, open);
+            }
+        }
+        Shape::Map(shape) | Shape::List(shape) => open_places(shape, path, open),
+        Shape::Scalar { .. } => {}
+    }
+}

@@ -103,4 +103,11 @@ impl View for Objects {
         };
         self.range(kind, namespace).map(|(_, stored)| stored.value()).collect()
     }
+
+    fn names(&self, plural: &str, namespace: Option<&str>) -> Vec<String> {
+        let Some((kind, _)) = kinds::by_plural_alone(plural) else {
+            return Vec::new();
+        };
+        self.range(kind, namespace).map(|(key, _)| key.name.clone()).collect()
+    }
 }

@@ -29,13 +29,14 @@ pub(super) fn decide(desk: &Desk<'_>, given: &Value) -> Result<Decision, ApiErro
     name(desk, &mut object)?;
     let name = object::meta(&object, "name").unwrap_or("").to_owned();
     check_namespace(desk, &name)?;
-    desk.admit(Operation::Create, &name, Some(&mut object), None)?;
+    desk.mutate(Operation::Create, &name, &mut object, None)?;
 
     // Admission may have renamed it.
     let name = object::meta(&object, "name").unwrap_or("").to_owned();
     let key = Key::new(desk.request.kind_id, &desk.request.namespace, &name);
     finish(desk, &mut object)?;
     desk.check(&name, &object, None)?;
+    desk.validate(Operation::Create, &name, Some(&object), None)?;
     if desk.objects.get(&key).is_some() {
         return Err(ApiError::already_exists(kind, &name));
     }
@@ -47,23 +48,23 @@ pub(super) fn decide(desk: &Desk<'_>, given: &Value) -> Result<Decision, ApiErro
     })
 }
 
-/// The namespace is the path's; an object may repeat it, not contradict it.
+/// The namespace is the path's; an object may repeat it, not contradict it. Cluster-scoped objects
+/// lose one that they bring.
 fn place(desk: &Desk<'_>, object: &mut Value) -> Result<(), ApiError> {
     let wanted = desk.request.namespace.as_str();
-    match object::meta(object, "namespace") {
-        Some(given) if given != wanted => {
-            return Err(ApiError::bad_request(format!(
-                "the namespace of the provided object ({given:?}) does not match the namespace sent on the request ({wanted:?})"
-            )));
-        }
-        _ => {}
-    }
     if wanted.is_empty() {
         object::remove_meta(object, "namespace");
-    } else {
-        object::set_meta(object, "namespace", wanted);
+        return Ok(());
     }
-    Ok(())
+    match object::meta(object, "namespace") {
+        Some(given) if given != wanted => Err(ApiError::bad_request(format!(
+            "the namespace of the provided object ({given:?}) does not match the namespace sent on the request ({wanted:?})"
+        ))),
+        _ => {
+            object::set_meta(object, "namespace", wanted);
+            Ok(())
+        }
+    }
 }
 
 fn name(desk: &Desk<'_>, object: &mut Value) -> Result<(), ApiError> {

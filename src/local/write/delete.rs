@@ -11,7 +11,7 @@ pub(super) fn decide(desk: &Desk<'_>, options: &DeleteOptions) -> Result<Decisio
     let name = &desk.request.name;
     let old = desk.stored()?;
     check_preconditions(kind, name, options, &old)?;
-    desk.admit(Operation::Delete, name, None, Some(&old))?;
+    desk.validate(Operation::Delete, name, None, Some(&old))?;
     let held = object::is_held(&old, kind.is_namespace());
     if held && object::is_deleting(&old) {
         return Ok(Decision {

@@ -1,6 +1,6 @@
 //! What a create, update, patch or delete makes of an object: pure decisions on the objects as
 //! they are. The order is an API server's: read as its kind, mutated by admission, pruned again,
-//! what the client may not set restored, checked.
+//! what the client may not set restored, checked by the schema, validated by admission.
 
 mod create;
 mod delete;
@@ -158,37 +158,57 @@ impl Desk<'_> {
         Ok(())
     }
 
-    /// Asks admission, and prunes what it made of the object.
-    fn admit(
+    /// Lets admission change the object, and prunes what it made of it.
+    fn mutate(
         &self,
         operation: Operation,
         name: &str,
-        object: Option<&mut Value>,
+        object: &mut Value,
         old: Option<&Value>,
     ) -> Result<(), ApiError> {
+        let review = self.review(operation, name, Some(object), old);
+        let mutated = self.admission.mutate(&review, self.objects);
+        if let Some(mutated) = mutated.map_err(|denial| refusal(&denial))? {
+            *object = mutated;
+            schema::conform(self.request.kind_id, self.kind(), object, &mut Vec::new())?;
+        }
+        Ok(())
+    }
+
+    /// Asks admission about the object as it would be stored, or about the one to be deleted.
+    fn validate(
+        &self,
+        operation: Operation,
+        name: &str,
+        object: Option<&Value>,
+        old: Option<&Value>,
+    ) -> Result<(), ApiError> {
+        let review = self.review(operation, name, object, old);
+        let verdict = self.admission.validate(&review, self.objects);
+        verdict.map_err(|denial| refusal(&denial))
+    }
+
+    fn review<'a>(
+        &'a self,
+        operation: Operation,
+        name: &'a str,
+        object: Option<&'a Value>,
+        old: Option<&'a Value>,
+    ) -> Review<'a> {
         let namespace = &self.request.namespace;
-        let review = Review {
+        Review {
             operation,
             group: self.kind().group,
             plural: self.kind().plural,
             subresource: self.request.part.subresource(),
             namespace: (!namespace.is_empty()).then_some(namespace),
             name,
-            object: object.as_deref(),
+            object,
             old,
             user: &self.request.user,
             now: self.now,
             dry_run: self.request.dry_run,
-        };
-        let mutated = self
-            .admission
-            .admit(&review, self.objects)
-            .map_err(|denial| refusal(&denial))?;
-        if let (Some(object), Some(mutated)) = (object, mutated) {
-            *object = mutated;
-            schema::conform(self.request.kind_id, self.kind(), object, &mut Vec::new())?;
         }
-        Ok(())
     }
 
     /// Checks a finished object.

@@ -58,7 +58,7 @@ fn update(desk: &Desk<'_>, old: Value, mut new: Value) -> Result<Decision, ApiEr
     let mut warnings = Vec::new();
     desk.conform(&mut new, &mut warnings)?;
     let mut new = merged(desk, &old, new);
-    desk.admit(Operation::Update, name, Some(&mut new), Some(&old))?;
+    desk.mutate(Operation::Update, name, &mut new, Some(&old))?;
     // Once more: admission may not set what belongs to the server or to the other half either.
     let mut new = merged(desk, &old, new);
     if desk.kind().generation && counts_as_new_generation(desk, &old, &new) {
@@ -67,6 +67,7 @@ fn update(desk: &Desk<'_>, old: Value, mut new: Value) -> Result<Decision, ApiEr
     }
     desk.check(name, &new, Some(&old))?;
     check_finalizers(desk, &old, &new)?;
+    desk.validate(Operation::Update, name, Some(&new), Some(&old))?;
     let key = desk.key();
     let gone = object::is_deleting(&new) && !object::is_held(&new, desk.kind().is_namespace());
     let (change, answer) = if gone {
