@@ -29,6 +29,10 @@ pub(super) fn fetch(target: &Value, key: &Value) -> Result<Value, String> {
                 .ok_or_else(|| format!("{} has no field {name}", record.type_name)),
             other => Err(cannot_fetch(target, other)),
         },
+        Value::Object(object) => key
+            .as_str()
+            .and_then(|name| object.field(name))
+            .ok_or_else(|| cannot_fetch(target, key)),
         other => Err(cannot_fetch(other, key)),
     }
 }

@@ -1,18 +1,22 @@
 //! What a caller supplies to an expression: names, functions, explanations, the time, and what is secret.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use jiff::Zoned;
 
 use super::template::functions;
-use super::value::Value;
+use super::value::{Key, Map, MapKind, Value};
 
 /// Functions that the caller brings. The language's own functions win over names given here.
 pub trait Host {
     /// Runs the function; `None` if there is none of that name.
-    fn call(&self, name: &str, arguments: &[Value], env: &Env<'_>)
-    -> Option<Result<Value, HostError>>;
+    fn call(
+        &self,
+        name: &str,
+        arguments: &[Value],
+        env: &Env<'_>,
+    ) -> Option<Result<Value, HostError>>;
 }
 
 /// Why a host's function failed, in its own words.
@@ -57,6 +61,17 @@ impl<'a> Env<'a> {
     /// Gives a top-level name a value, instead of what it had.
     pub fn set(&mut self, name: impl Into<String>, value: Value) {
         self.names.insert(name.into(), value);
+    }
+
+    /// Gives `vars.<name>` a value and keeps the other vars.
+    pub(super) fn set_var(&mut self, name: &str, value: Value) {
+        let mut entries = match self.names.get("vars") {
+            Some(Value::Map(vars)) => vars.entries().clone(),
+            _ => BTreeMap::new(),
+        };
+        entries.insert(Key::Str(name.into()), value);
+        let vars = Map::new(MapKind::Named, entries);
+        self.set("vars", Value::Map(Arc::new(vars)));
     }
 
     /// [`Env::set`] for chains.
@@ -133,19 +148,9 @@ impl<'a> Env<'a> {
             .or_else(|| functions::call(name, arguments))
     }
 
-    /// A path was read: remember if it leads to something secret.
-    pub(super) fn noticed(&self, path: &str) {
-        if self.sensitive.is_empty() {
-            return;
-        }
-        let reads_secret = match path.strip_prefix("vars.") {
-            Some(rest) => {
-                let name = rest.split('.').next().unwrap_or_default();
-                self.sensitive.contains(name)
-            }
-            None => false,
-        };
-        if reads_secret {
+    /// A member of a top-level name was read: remember if that is a sensitive var.
+    pub(super) fn noticed(&self, name: &str, member: &str) {
+        if name == "vars" && self.sensitive.contains(member) {
             self.touch();
         }
     }
@@ -191,7 +196,10 @@ fn collect(value: &Value, into: &mut BTreeSet<String>) {
             }
         }
         Value::List(list) => list.items().iter().for_each(|item| collect(item, into)),
-        Value::Map(map) => map.entries().values().for_each(|value| collect(value, into)),
+        Value::Map(map) => map
+            .entries()
+            .values()
+            .for_each(|value| collect(value, into)),
         _ => {}
     }
 }

@@ -54,7 +54,11 @@ impl fmt::Display for Place {
             return Ok(());
         }
         let text = self.text.replace('\t', " ");
-        write!(f, "\n | {text}\n | {}^", ".".repeat(self.column.saturating_sub(1)))
+        write!(
+            f,
+            "\n | {text}\n | {}^",
+            ".".repeat(self.column.saturating_sub(1))
+        )
     }
 }
 

@@ -6,24 +6,18 @@ use std::sync::Arc;
 use regex::Regex;
 
 use super::access;
-use super::ast::{Binary, Member, Method, Node, NodeKind, Operation, Pointer, SliceNode};
+use super::ast::{Member, Method, Node, NodeKind, Pointer, SliceNode};
 use super::builtins::{self, Builtin, Shape};
 use super::env::Env;
 use super::error::Span;
 use super::lexer::Fault;
 use super::ops;
-use super::value::{Key, List, Map, MapKind, Value};
+use super::value::{Key, List, MapKind, Value};
 
-/// The original's default: elements created by ranges, arrays, maps and the list functions.
-const MEMORY: u64 = 1_000_000;
-/// Nodes evaluated and elements touched; about a second of work.
-const STEPS: u64 = 20_000_000;
-/// Elements and eighths of bytes inside one value, shared parts counted each time they are seen.
-const WEIGHT: u64 = 4_000_000;
-/// Levels inside one value; more could not be walked on a small stack.
-const NESTING: u32 = 200;
-/// Compiling a pattern costs about as much as this many nodes.
-const PATTERN_STEPS: u64 = 2_000;
+mod budget;
+mod operate;
+
+pub(super) use budget::Budget;
 
 /// Why evaluation stops.
 #[derive(Debug)]
@@ -34,56 +28,6 @@ pub(super) enum Stop {
 }
 
 pub(super) type Evaluated = Result<Value, Stop>;
-
-/// What is left to spend.
-pub(super) struct Budget {
-    memory: u64,
-    steps: u64,
-}
-
-impl Budget {
-    pub fn grow(&mut self, elements: usize) -> Result<(), String> {
-        self.memory = self
-            .memory
-            .checked_sub(elements as u64)
-            .ok_or("memory budget exceeded")?;
-        Ok(())
-    }
-
-    pub fn spend(&mut self, steps: u64) -> Result<(), String> {
-        self.steps = self
-            .steps
-            .checked_sub(steps)
-            .ok_or("the expression takes too long (step budget exceeded)")?;
-        Ok(())
-    }
-
-    /// Takes a new value if it is of a sane size.
-    pub fn admit(&mut self, value: Value) -> Result<Value, String> {
-        let measure = value.measure();
-        if measure.weight > WEIGHT {
-            return Err("memory budget exceeded".to_owned());
-        }
-        if measure.depth > NESTING {
-            return Err(format!(
-                "the value is nested too deeply ({NESTING} levels at most)"
-            ));
-        }
-        Ok(value)
-    }
-
-    /// A new array, paid for.
-    pub fn list(&mut self, items: Vec<Value>) -> Result<Value, String> {
-        self.grow(items.len())?;
-        self.admit(Value::List(Arc::new(List::new(items))))
-    }
-
-    /// A new map, paid for.
-    pub fn map(&mut self, kind: MapKind, entries: BTreeMap<Key, Value>) -> Result<Value, String> {
-        self.grow(entries.len())?;
-        self.admit(Value::Map(Arc::new(Map::new(kind, entries))))
-    }
-}
 
 struct Scope {
     list: Arc<List>,
@@ -105,10 +49,7 @@ impl<'e> Machine<'e> {
         Self {
             env,
             source,
-            budget: Budget {
-                memory: MEMORY,
-                steps: STEPS,
-            },
+            budget: Budget::new(),
             variables: Vec::new(),
             scopes: Vec::new(),
             patterns: HashMap::new(),
@@ -219,123 +160,6 @@ impl<'e> Machine<'e> {
         value
     }
 
-    fn fold(&mut self, first: &Node, rest: &[Operation]) -> Evaluated {
-        let mut left = self.eval(first)?;
-        for operation in rest {
-            let decided = match operation.op {
-                Binary::And => !self.truth(&left, operation)?,
-                Binary::Or => self.truth(&left, operation)?,
-                Binary::Coalesce => !left.is_nil(),
-                _ => false,
-            };
-            if decided {
-                continue;
-            }
-            let right = self.eval(&operation.right)?;
-            left = self.operate(&left, operation, right)?;
-        }
-        Ok(left)
-    }
-
-    fn truth(&self, value: &Value, operation: &Operation) -> Result<bool, Stop> {
-        value.as_bool().ok_or_else(|| {
-            fault(
-                operation.span,
-                format!(
-                    "invalid operation: {} (mismatched types {} and bool)",
-                    operation.op.text(),
-                    value.type_name()
-                ),
-            )
-        })
-    }
-
-    fn operate(&mut self, left: &Value, operation: &Operation, right: Value) -> Evaluated {
-        let span = operation.span;
-        let value = match operation.op {
-            Binary::And | Binary::Or => {
-                if right.as_bool().is_none() {
-                    return Err(fault(span, ops::mismatch(operation.op, left, &right)));
-                }
-                right
-            }
-            Binary::Coalesce => right,
-            Binary::Range => at(span, self.range(left, &right))?,
-            Binary::Matches => at(span, self.matches(left, &right))?,
-            op => {
-                let value = at(span, ops::binary(op, left, &right))?;
-                // Only text and time can have grown here.
-                if op == Binary::Add {
-                    at(span, self.budget.admit(value))?
-                } else {
-                    value
-                }
-            }
-        };
-        match (operation.negated, &value) {
-            (true, Value::Bool(flag)) => Ok(Value::Bool(!flag)),
-            _ => Ok(value),
-        }
-    }
-
-    fn comparison(&mut self, first: &Node, rest: &[Operation]) -> Evaluated {
-        let mut left = self.eval(first)?;
-        for operation in rest {
-            let right = self.eval(&operation.right)?;
-            let holds = at(operation.span, ops::binary(operation.op, &left, &right))?;
-            if holds != Value::Bool(true) {
-                return Ok(Value::Bool(false));
-            }
-            left = right;
-        }
-        Ok(Value::Bool(true))
-    }
-
-    fn range(&mut self, left: &Value, right: &Value) -> Result<Value, String> {
-        let (Value::Int(from), Value::Int(to)) = (left, right) else {
-            return Err(ops::mismatch(Binary::Range, left, right));
-        };
-        let size = i128::from(*to) - i128::from(*from) + 1;
-        let size = usize::try_from(size.max(0)).unwrap_or(usize::MAX);
-        if size as u64 > self.budget.memory {
-            return Err("memory budget exceeded".to_owned());
-        }
-        self.budget.spend(size as u64)?;
-        self.budget.list((*from..=*to).map(Value::Int).collect())
-    }
-
-    fn matches(&mut self, left: &Value, right: &Value) -> Result<Value, String> {
-        let pattern = match right {
-            Value::Nil => return Ok(Value::Bool(false)),
-            Value::Str(pattern) => pattern.clone(),
-            _ => return Err(ops::mismatch(Binary::Matches, left, right)),
-        };
-        let text = match left {
-            Value::Nil => return Ok(Value::Bool(false)),
-            Value::Str(text) => text.clone(),
-            Value::Bytes(bytes) => String::from_utf8_lossy(bytes).into(),
-            _ => return Err(ops::mismatch(Binary::Matches, left, right)),
-        };
-        self.budget.spend(text.len() as u64 / 16)?;
-        let regex = self.pattern(pattern)?;
-        Ok(Value::Bool(regex.is_match(&text)))
-    }
-
-    fn pattern(&mut self, pattern: Arc<str>) -> Result<Regex, String> {
-        if let Some(regex) = self.patterns.get(&pattern) {
-            return Ok(regex.clone());
-        }
-        self.budget.spend(PATTERN_STEPS)?;
-        let regex = Regex::new(&pattern).map_err(|why| {
-            let text = why.to_string();
-            let last = text.lines().last().unwrap_or_default();
-            let reason = last.strip_prefix("error: ").unwrap_or(last);
-            format!("error parsing regexp: {reason}: `{pattern}`")
-        })?;
-        self.patterns.insert(pattern, regex.clone());
-        Ok(regex)
-    }
-
     fn conditional(&mut self, [condition, then, otherwise]: &[Node; 3]) -> Evaluated {
         if self.condition(condition)? {
             self.eval(then)
@@ -376,10 +200,7 @@ impl<'e> Machine<'e> {
         }
         let key = self.eval(&member.key)?;
         if let (NodeKind::Ident(name), Value::Str(key)) = (&member.target.kind, &key) {
-            self.env.noticed(&format!("{name}.{key}"));
-        }
-        if matches!(&member.target.kind, NodeKind::Ident(name) if &**name == "$env") && target.is_nil() {
-            return Ok(Value::Nil);
+            self.env.noticed(name, key);
         }
         access::fetch(&target, &key).map_err(|message| {
             let message = if target.is_nil() {
@@ -387,7 +208,9 @@ impl<'e> Machine<'e> {
             } else {
                 message
             };
-            fault(node.span, message)
+            // All that can be wrong with reading a map is the key.
+            let is_map = matches!(target, Value::Map(_));
+            fault(if is_map { member.key.span } else { node.span }, message)
         })
     }
 
@@ -407,9 +230,16 @@ impl<'e> Machine<'e> {
 
     fn slice(&mut self, node: &Node, slice: &SliceNode) -> Evaluated {
         let target = self.eval(&slice.target)?;
-        let from = slice.from.as_ref().map(|from| self.eval(from)).transpose()?;
+        let from = slice
+            .from
+            .as_ref()
+            .map(|from| self.eval(from))
+            .transpose()?;
         let to = slice.to.as_ref().map(|to| self.eval(to)).transpose()?;
-        let value = at(node.span, access::slice(&target, from.as_ref(), to.as_ref()))?;
+        let value = at(
+            node.span,
+            access::slice(&target, from.as_ref(), to.as_ref()),
+        )?;
         if let Value::List(list) = &value {
             at(node.span, self.budget.spend(list.items().len() as u64))?;
         }
@@ -432,10 +262,10 @@ impl<'e> Machine<'e> {
                     },
                 ))
             }
-            None if &**name == "$env" => {
-                Err(fault(node.span, "map[string]interface {} is not callable"))
-            }
-            None => Err(fault(node.span, format!("there is no function {name}"))),
+            None => Err(fault(
+                node.span,
+                format!("unknown name {name}: there is no such function"),
+            )),
         }
     }
 
@@ -470,7 +300,10 @@ impl<'e> Machine<'e> {
                 at(node.span, call.budget.spend(size))?;
                 let value = run(&mut call).map_err(|trouble| {
                     let argument = trouble.argument.and_then(|at| nodes.get(at));
-                    fault(argument.map_or(node.span, |node| node.span), trouble.message)
+                    fault(
+                        argument.map_or(node.span, |node| node.span),
+                        trouble.message,
+                    )
                 })?;
                 at(node.span, self.budget.admit(value))
             }
@@ -500,10 +333,7 @@ impl<'e> Machine<'e> {
             let Value::Str(key_text) = key_value else {
                 return Err(fault(
                     key.span,
-                    format!(
-                        "a map key must be a string, not {}",
-                        key_value.type_name()
-                    ),
+                    format!("a map key must be a string, not {}", key_value.type_name()),
                 ));
             };
             let value = self.eval(value)?;

@@ -54,7 +54,17 @@ impl Fault {
 }
 
 const KEYWORDS: [&str; 11] = [
-    "not", "in", "or", "and", "matches", "contains", "startsWith", "endsWith", "let", "if", "else",
+    "not",
+    "in",
+    "or",
+    "and",
+    "matches",
+    "contains",
+    "startsWith",
+    "endsWith",
+    "let",
+    "if",
+    "else",
 ];
 
 pub(super) fn lex(source: &str) -> Result<Vec<Token>, Fault> {

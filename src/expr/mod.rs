@@ -11,6 +11,18 @@
 //! | [`kargo`] | Kargo's functions over plain data: `commitFrom`, `status`, `secret` and so on |
 //! | `go` | how Go would write a value: JSON, `%v`, `%q`, YAML, dates |
 //!
+//! ```
+//! use tidewaiter::expr::{Env, Value, template};
+//!
+//! let env = Env::new().with("tag", Value::from("2.3.1"));
+//! let config = serde_json::json!({ "message": "bump to ${{ tag }}", "depth": "${{ 1 + 1 }}" });
+//! let got = template::eval_json(&config, &env)?;
+//! assert_eq!(got, serde_json::json!({ "message": "bump to 2.3.1", "depth": 2 }));
+//! # Ok::<(), template::TemplateError>(())
+//! ```
+//!
+//! What a promotion step sees is put together by [`kargo::Scope`].
+//!
 //! Pure: it knows nothing of Kubernetes, clocks are passed in, and live look-ups are a trait.
 //! `engine` and `steps` call it.
 

@@ -54,9 +54,7 @@ pub(super) fn equal(left: &Value, right: &Value) -> bool {
 /// `<` and its kin; `None` where the two have no order.
 pub(super) fn compare(left: &Value, right: &Value) -> Option<Ordering> {
     match (left, right) {
-        (Value::Int(a), Value::Int(b)) | (Value::Duration(a), Value::Duration(b)) => {
-            Some(a.cmp(b))
-        }
+        (Value::Int(a), Value::Int(b)) | (Value::Duration(a), Value::Duration(b)) => Some(a.cmp(b)),
         (Value::Float(a), Value::Float(b)) => Some(partial(*a, *b)),
         (Value::Int(a), Value::Float(b)) => Some(partial(to_float(*a), *b)),
         (Value::Float(a), Value::Int(b)) => Some(partial(*a, to_float(*b))),
@@ -198,9 +196,8 @@ fn contained(needle: &Value, container: &Value) -> Result<Option<Value>, String>
             .any(|byte| equal(&Value::Int(i64::from(*byte)), needle)),
         Value::Map(_) if needle.is_nil() => false,
         Value::Map(map) => {
-            let key = Key::from_value(needle).ok_or_else(|| {
-                format!("cannot use {} as a map key", needle.type_name())
-            })?;
+            let key = Key::from_value(needle)
+                .ok_or_else(|| format!("cannot use {} as a map key", needle.type_name()))?;
             map.entries().contains_key(&key)
         }
         Value::Record(record) => match needle {

@@ -2,16 +2,20 @@
 
 use std::sync::Arc;
 
-use super::ast::{Binary, Node, NodeKind, Operation, Pointer, Unary};
-use super::builtins::{self, Builtin, Shape};
+use super::ast::{Node, NodeKind, Pointer, Unary};
+use super::builtins;
 use super::error::Span;
 use super::go::numbers as go_numbers;
 use super::lexer::{Fault, Kind, Token, lex};
 
+mod calls;
+mod operations;
 mod postfix;
 
-/// Deeper nesting than any person writes; keeps parsing, evaluating and dropping within a small stack.
-pub(super) const MAX_DEPTH: u16 = 100;
+/// Deeper nesting than any person writes. A level costs up to 16 KiB of stack in a debug build.
+const MAX_NESTING: u16 = 50;
+/// Height of the tree, where chains of members and pipes count too. A level costs up to 4 KiB to evaluate.
+const MAX_HEIGHT: u16 = 100;
 /// The original's own limit.
 const MAX_NODES: usize = 10_000;
 
@@ -119,7 +123,7 @@ impl Parser {
                 "the expression has too many parts (10000 at most)",
             ));
         }
-        if height > MAX_DEPTH {
+        if height > MAX_HEIGHT {
             return Err(too_deep(span));
         }
         let end = self.last_end().max(span.end);
@@ -136,7 +140,7 @@ impl Parser {
     }
 
     fn deeper<T>(&mut self, parse: impl FnOnce(&mut Self) -> Result<T, Fault>) -> Result<T, Fault> {
-        if self.depth >= MAX_DEPTH {
+        if self.depth >= MAX_NESTING {
             return Err(too_deep(self.current().span));
         }
         self.depth += 1;
@@ -177,144 +181,6 @@ impl Parser {
             }
             Ok(left)
         })
-    }
-
-    fn operations(&mut self, strength: u8) -> Parsed {
-        let mut left = self.primary()?;
-        let mut previous_coalesces = false;
-        loop {
-            if self.at(Kind::Operator, "|") {
-                if strength > 0 {
-                    return Ok(left);
-                }
-                left = self.pipe(left)?;
-                previous_coalesces = false;
-                continue;
-            }
-            let mark = self.position;
-            let negated = self.take(Kind::Operator, "not");
-            let token = self.current().clone();
-            let found = match token.kind {
-                Kind::Operator => Binary::from_text(&token.value),
-                _ => None,
-            };
-            let Some((op, power)) = found else {
-                if negated {
-                    return Err(self.unexpected());
-                }
-                return Ok(left);
-            };
-            if negated && !op.may_follow_not() {
-                return Err(self.unexpected());
-            }
-            if power < strength {
-                self.position = mark;
-                return Ok(left);
-            }
-            if previous_coalesces && op != Binary::Coalesce {
-                return Err(Fault::new(
-                    token.span,
-                    format!(
-                        "Operator ({}) and coalesce expressions (??) cannot be mixed. Wrap either by parentheses.",
-                        token.value
-                    ),
-                ));
-            }
-            self.position += 1;
-            left = if op.is_ordering() {
-                self.comparison(left, op, &token, power)?
-            } else {
-                let right_strength = if op == Binary::Power { power } else { power + 1 };
-                let right = self.expression(right_strength)?;
-                let operation = Operation {
-                    op,
-                    negated,
-                    span: token.span,
-                    right,
-                };
-                self.fold(left, operation)?
-            };
-            previous_coalesces = op == Binary::Coalesce;
-        }
-    }
-
-    fn fold(&mut self, left: Node, operation: Operation) -> Parsed {
-        if operation.op == Binary::Equal || operation.op == Binary::NotEqual {
-            check_comparable(&left, &operation)?;
-        }
-        let height = operation.right.height.saturating_add(1);
-        let start = left.extent.start;
-        let span = operation.span;
-        let (first, mut rest, height) = match left.kind {
-            NodeKind::Fold(first, rest) => (first, rest, height.max(left.height)),
-            _ => {
-                let height = height.max(left.height.saturating_add(1));
-                (Box::new(left), Vec::new(), height)
-            }
-        };
-        rest.push(operation);
-        self.node(NodeKind::Fold(first, rest), span, start, height)
-    }
-
-    fn comparison(&mut self, left: Node, op: Binary, token: &Token, power: u8) -> Parsed {
-        let start = left.extent.start;
-        let mut rest = Vec::new();
-        let (mut op, mut span) = (op, token.span);
-        loop {
-            let right = self.expression(power + 1)?;
-            rest.push(Operation {
-                op,
-                negated: false,
-                span,
-                right,
-            });
-            let next = self.current();
-            match (next.kind, Binary::from_text(&next.value)) {
-                (Kind::Operator, Some((following, _))) if following.is_ordering() => {
-                    op = following;
-                    span = next.span;
-                    self.position += 1;
-                }
-                _ => break,
-            }
-        }
-        let height = above(rest.iter().map(|operation| &operation.right))
-            .max(left.height.saturating_add(1));
-        self.node(
-            NodeKind::Compare(Box::new(left), rest),
-            token.span,
-            start,
-            height,
-        )
-    }
-
-    fn pipe(&mut self, left: Node) -> Parsed {
-        self.expect(Kind::Operator, "|")?;
-        let name = self.identifier()?;
-        let call = self.call(name, Some(left))?;
-        self.postfix(call)
-    }
-
-    fn ternary(&mut self, mut condition: Node) -> Parsed {
-        while self.at(Kind::Operator, "?") {
-            let start = condition.extent.start;
-            let span = condition.span;
-            self.position += 1;
-            if self.take(Kind::Operator, ":") {
-                let otherwise = self.expression(0)?;
-                let height = above([&condition, &otherwise]);
-                let kind = NodeKind::Elvis(Box::new([condition, otherwise]));
-                condition = self.node(kind, span, start, height)?;
-                continue;
-            }
-            let then = self.expression(0)?;
-            self.expect(Kind::Operator, ":")?;
-            let otherwise = self.expression(0)?;
-            let height = above([&condition, &then, &otherwise]);
-            let kind = NodeKind::Conditional(Box::new([condition, then, otherwise]));
-            condition = self.node(kind, span, start, height)?;
-        }
-        Ok(condition)
     }
 
     fn if_else(&mut self) -> Parsed {
@@ -467,12 +333,7 @@ impl Parser {
     fn array(&mut self, token: &Token) -> Parsed {
         let items = self.listed("[", "]", |parser| parser.expression(0))?;
         let height = above(items.iter());
-        self.node(
-            NodeKind::Array(items),
-            token.span,
-            token.span.start,
-            height,
-        )
+        self.node(NodeKind::Array(items), token.span, token.span.start, height)
     }
 
     fn map(&mut self, token: &Token) -> Parsed {
@@ -528,83 +389,12 @@ impl Parser {
         self.expect(Kind::Bracket, close)?;
         Ok(items)
     }
-
-    /// A call by name, `piped` being what stood before `|`.
-    fn call(&mut self, name: Token, piped: Option<Node>) -> Parsed {
-        let start = piped
-            .as_ref()
-            .map_or(name.span.start, |node| node.extent.start);
-        let builtin = builtins::find(&name.value);
-        let arguments = match builtin {
-            Some(Builtin {
-                shape: Shape::Predicate { .. },
-                ..
-            }) => self.predicate_arguments(piped)?,
-            _ => {
-                let mut arguments: Vec<Node> = piped.into_iter().collect();
-                arguments.extend(self.listed("(", ")", |parser| parser.expression(0))?);
-                arguments
-            }
-        };
-        let height = above(arguments.iter());
-        let kind = match builtin {
-            Some(builtin) => {
-                builtin
-                    .check_count(arguments.len())
-                    .map_err(|message| Fault::new(name.span, message))?;
-                NodeKind::Builtin(builtin, arguments)
-            }
-            None => NodeKind::Call(name.value.into(), arguments),
-        };
-        self.node(kind, name.span, start, height)
-    }
-
-    /// The list, then the predicate, then whatever the function takes besides.
-    fn predicate_arguments(&mut self, piped: Option<Node>) -> Result<Vec<Node>, Fault> {
-        let mut arguments: Vec<Node> = piped.into_iter().collect();
-        let given = arguments.len();
-        self.expect(Kind::Bracket, "(")?;
-        while !self.at(Kind::Bracket, ")") {
-            if arguments.len() > given {
-                self.expect(Kind::Operator, ",")?;
-                if self.at(Kind::Bracket, ")") {
-                    break;
-                }
-            }
-            let argument = if arguments.len() == 1 {
-                self.predicate()?
-            } else {
-                self.expression(0)?
-            };
-            arguments.push(argument);
-        }
-        self.expect(Kind::Bracket, ")")?;
-        Ok(arguments)
-    }
-
-    fn predicate(&mut self) -> Parsed {
-        self.predicates += 1;
-        let node = if self.take(Kind::Bracket, "{") {
-            self.sequence()
-                .and_then(|node| self.expect(Kind::Bracket, "}").map(|_| node))
-        } else {
-            self.expression(0)
-        };
-        self.predicates -= 1;
-        if self.at(Kind::Operator, ";") {
-            return Err(Fault::new(
-                self.current().span,
-                "wrap predicate with brackets { and }",
-            ));
-        }
-        node
-    }
 }
 
 fn too_deep(span: Span) -> Fault {
     Fault::new(
         span,
-        format!("the expression is nested too deeply ({MAX_DEPTH} levels at most)"),
+        format!("the expression is nested too deeply ({MAX_NESTING} levels at most)"),
     )
 }
 
@@ -615,32 +405,4 @@ fn above<'n>(nodes: impl IntoIterator<Item = &'n Node>) -> u16 {
         .max()
         .unwrap_or(0)
         .saturating_add(1)
-}
-
-/// Literals of different kinds can never be equal: a slip worth telling before anything runs.
-fn check_comparable(left: &Node, operation: &Operation) -> Result<(), Fault> {
-    let names = (literal_type(left), literal_type(&operation.right));
-    let (Some((left_type, left_class)), Some((right_type, right_class))) = names else {
-        return Ok(());
-    };
-    if left_class == right_class {
-        return Ok(());
-    }
-    Err(Fault::new(
-        operation.span,
-        format!(
-            "invalid operation: {} (mismatched types {left_type} and {right_type})",
-            operation.op.text()
-        ),
-    ))
-}
-
-fn literal_type(node: &Node) -> Option<(&'static str, u8)> {
-    match node.kind {
-        NodeKind::Bool(_) => Some(("bool", 0)),
-        NodeKind::Int(_) => Some(("int", 1)),
-        NodeKind::Float(_) => Some(("float64", 1)),
-        NodeKind::Str(_) => Some(("string", 2)),
-        _ => None,
-    }
 }

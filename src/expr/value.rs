@@ -44,6 +44,10 @@ pub enum Value {
 pub trait Object: fmt::Debug + Send + Sync {
     /// Go's name of the type, for messages.
     fn type_name(&self) -> &str;
+    /// Reads a field; `None` if there is none of that name.
+    fn field(&self, _name: &str) -> Option<Value> {
+        None
+    }
     /// Calls a method; `None` if there is none of that name.
     fn call(&self, method: &str, arguments: &[Value]) -> Option<Result<Value, String>>;
     /// What Go's `json.Marshal` makes of it.
@@ -286,10 +290,7 @@ impl Value {
         Self::decode(json, &|number| Self::Float(as_float(number)))
     }
 
-    fn decode(
-        json: &serde_json::Value,
-        number: &dyn Fn(&serde_json::Number) -> Value,
-    ) -> Self {
+    fn decode(json: &serde_json::Value, number: &dyn Fn(&serde_json::Number) -> Value) -> Self {
         match json {
             serde_json::Value::Null => Self::Nil,
             serde_json::Value::Bool(value) => Self::Bool(*value),

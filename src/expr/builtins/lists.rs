@@ -24,23 +24,22 @@ fn map<'c>(call: &Call<'c, '_>, doing: &str) -> Result<&'c Arc<Map>, Trouble> {
     }
 }
 
-/// Nothing to take from is nil; what is no collection at all is an error.
-fn element(call: &Call<'_, '_>, at: i64, which: &str) -> Given {
+/// Nil where there is nothing to take; the original forgives any type here.
+fn element(call: &Call<'_, '_>, at: i64) -> Value {
     match call.argument(0) {
-        Value::Nil => Ok(Value::Nil),
         target @ (Value::List(_) | Value::Str(_) | Value::Bytes(_)) => {
-            Ok(access::fetch(target, &Value::Int(at)).unwrap_or(Value::Nil))
+            access::fetch(target, &Value::Int(at)).unwrap_or(Value::Nil)
         }
-        other => Err(format!("cannot get {which} element from {}", other.type_name()).into()),
+        _ => Value::Nil,
     }
 }
 
 pub(super) fn first(call: &mut Call<'_, '_>) -> Given {
-    element(call, 0, "first")
+    Ok(element(call, 0))
 }
 
 pub(super) fn last(call: &mut Call<'_, '_>) -> Given {
-    element(call, -1, "last")
+    Ok(element(call, -1))
 }
 
 /// Like `[]`, but what is not there is nil.
@@ -54,7 +53,11 @@ pub(super) fn get(call: &mut Call<'_, '_>) -> Given {
                 message: format!("non-integer slice index {}", key.type_name()),
             })
         }
-        Value::List(_) | Value::Str(_) | Value::Bytes(_) | Value::Map(_) | Value::Record(_) => {
+        // Even where `[]` would read it as "".
+        Value::Map(map) => Ok(Key::from_value(key)
+            .and_then(|key| map.entries().get(&key).cloned())
+            .unwrap_or(Value::Nil)),
+        Value::List(_) | Value::Str(_) | Value::Bytes(_) | Value::Record(_) => {
             Ok(access::fetch(target, key).unwrap_or(Value::Nil))
         }
         other => Err(Trouble {
@@ -83,7 +86,9 @@ pub(super) fn keys(call: &mut Call<'_, '_>) -> Given {
 
 pub(super) fn values(call: &mut Call<'_, '_>) -> Given {
     let map = map(call, "get values from")?;
-    Ok(call.budget.list(map.entries().values().cloned().collect())?)
+    Ok(call
+        .budget
+        .list(map.entries().values().cloned().collect())?)
 }
 
 pub(super) fn to_pairs(call: &mut Call<'_, '_>) -> Given {
@@ -129,9 +134,7 @@ pub(super) fn uniq(call: &mut Call<'_, '_>) -> Given {
     for item in list.items() {
         // Equal numbers may be of two types, so whole floats count as ints here.
         let key = match item {
-            Value::Float(number) if number.fract() == 0.0 => {
-                Some(Key::Int(ops::truncate(*number)))
-            }
+            Value::Float(number) if number.fract() == 0.0 => Some(Key::Int(ops::truncate(*number))),
             other => Key::from_value(other),
         };
         let new = match key {
@@ -175,13 +178,16 @@ pub(super) fn flatten(call: &mut Call<'_, '_>) -> Given {
 }
 
 pub(super) fn sort(call: &mut Call<'_, '_>) -> Given {
-    let list = list(call, "sort")?;
+    // What is no array sorts to an empty one, as in the original.
+    let items = match call.argument(0) {
+        Value::List(list) => list.items(),
+        _ => &[],
+    };
     let descending = match call.given(1) {
         Some(order) => descending(order)?,
         None => false,
     };
-    let keyed = list
-        .items()
+    let keyed = items
         .iter()
         .map(|item| (item.clone(), item.clone()))
         .collect();

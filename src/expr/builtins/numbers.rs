@@ -74,6 +74,12 @@ fn numbers(call: &mut Call<'_, '_>) -> Result<Vec<Value>, Trouble> {
 }
 
 fn extreme(call: &mut Call<'_, '_>, wanted: std::cmp::Ordering) -> Given {
+    // A single value that is no number passes as it is, as in the original.
+    if let [only] = call.arguments
+        && !matches!(only, Value::List(_))
+    {
+        return Ok(only.clone());
+    }
     let mut best: Option<Value> = None;
     for number in numbers(call)? {
         let better = match &best {
@@ -152,9 +158,7 @@ pub(super) fn bitnot(call: &mut Call<'_, '_>) -> Given {
 fn shift(call: &Call<'_, '_>, op: impl Fn(i64, u32) -> i64, all_out: impl Fn(i64) -> i64) -> Given {
     let (number, count) = (call.int(0)?, call.int(1)?);
     if count < 0 {
-        return Err(
-            format!("invalid operation: negative shift count {count} (type int)").into(),
-        );
+        return Err(format!("invalid operation: negative shift count {count} (type int)").into());
     }
     Ok(Value::Int(match u32::try_from(count) {
         Ok(count) if count < 64 => op(number, count),

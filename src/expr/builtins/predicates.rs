@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::super::ast::Node;
+use super::super::ast::{Node, NodeKind};
 use super::super::eval::{Evaluated, Machine, Stop, at, fault};
 use super::super::ops;
 use super::super::value::{Key, List, MapKind, Value};
@@ -16,17 +16,31 @@ fn list(machine: &mut Machine<'_>, call: &Node, nodes: &[Node]) -> Result<Arc<Li
     };
     match machine.eval(node)? {
         Value::List(list) => Ok(list),
+        // As in the original, text from a variable is a list of bytes; a literal is a mistake.
+        Value::Str(text) if !matches!(node.kind, NodeKind::Str(_)) => {
+            at(node.span, bytes(machine, text.as_bytes()))
+        }
+        Value::Bytes(data) => at(node.span, bytes(machine, &data)),
         other => {
             let name = match &call.kind {
-                super::super::ast::NodeKind::Builtin(builtin, _) => builtin.name,
+                NodeKind::Builtin(builtin, _) => builtin.name,
                 _ => "",
             };
             Err(fault(
                 node.span,
-                format!("builtin {name} takes only array (got {})", other.type_name()),
+                format!(
+                    "builtin {name} takes only array (got {})",
+                    other.type_name()
+                ),
             ))
         }
     }
+}
+
+fn bytes(machine: &mut Machine<'_>, bytes: &[u8]) -> Result<Arc<List>, String> {
+    machine.budget.grow(bytes.len())?;
+    let items = bytes.iter().map(|byte| Value::Int(i64::from(*byte)));
+    Ok(Arc::new(List::new(items.collect())))
 }
 
 fn truth(value: &Value, predicate: &Node) -> Result<bool, Stop> {
@@ -126,11 +140,7 @@ pub(super) fn find_last(machine: &mut Machine<'_>, call: &Node, nodes: &[Node]) 
     backward(machine, call, nodes).map(item)
 }
 
-pub(super) fn find_last_index(
-    machine: &mut Machine<'_>,
-    call: &Node,
-    nodes: &[Node],
-) -> Evaluated {
+pub(super) fn find_last_index(machine: &mut Machine<'_>, call: &Node, nodes: &[Node]) -> Evaluated {
     backward(machine, call, nodes).map(index)
 }
 

@@ -37,11 +37,25 @@ pub(super) fn trim_suffix(call: &mut Call<'_, '_>) -> Given {
 }
 
 pub(super) fn upper(call: &mut Call<'_, '_>) -> Given {
-    Ok(Value::from(call.text(0)?.to_uppercase()))
+    let text = call.text(0)?;
+    Ok(Value::from(
+        text.chars().map(upper_char).collect::<String>(),
+    ))
+}
+
+/// Go maps character by character: what has no single counterpart stays, as `ß` does.
+fn upper_char(c: char) -> char {
+    let mut upper = c.to_uppercase();
+    match (upper.next(), upper.next()) {
+        (Some(single), None) => single,
+        _ => c,
+    }
 }
 
 pub(super) fn lower(call: &mut Call<'_, '_>) -> Given {
-    Ok(Value::from(call.text(0)?.to_lowercase()))
+    let text = call.text(0)?;
+    let lower = |c: char| c.to_lowercase().next().unwrap_or(c);
+    Ok(Value::from(text.chars().map(lower).collect::<String>()))
 }
 
 pub(super) fn split(call: &mut Call<'_, '_>) -> Given {
@@ -67,8 +81,12 @@ fn pieces(call: &mut Call<'_, '_>, keep: bool) -> Given {
         let found = if separator.is_empty() {
             rest.chars().next().map(|c| (c.len_utf8(), c.len_utf8()))
         } else {
-            rest.find(separator)
-                .map(|start| (if keep { start + separator.len() } else { start }, start + separator.len()))
+            rest.find(separator).map(|start| {
+                (
+                    if keep { start + separator.len() } else { start },
+                    start + separator.len(),
+                )
+            })
         };
         let Some((piece_end, next)) = found else {
             break;

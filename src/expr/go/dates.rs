@@ -5,11 +5,27 @@ use jiff::tz::{Offset, TimeZone};
 use jiff::{SignedDuration, Zoned};
 
 const MONTHS: [&str; 12] = [
-    "January", "February", "March", "April", "May", "June", "July", "August", "September",
-    "October", "November", "December",
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
 ];
 const DAYS: [&str; 7] = [
-    "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday",
+    "Monday",
+    "Tuesday",
+    "Wednesday",
+    "Thursday",
+    "Friday",
+    "Saturday",
+    "Sunday",
 ];
 
 /// The layouts that `date(text)` tries, in this order.
@@ -271,8 +287,7 @@ pub(in super::super) fn parse(text: &str, layout: &str, zone: &TimeZone) -> Resu
     if !rest.is_empty() {
         return Err(format!("parsing time {text:?}: extra text: {rest:?}"));
     }
-    assemble(parts, zone)
-        .ok_or_else(|| format!("parsing time {text:?}: a part is out of range"))
+    assemble(parts, zone).ok_or_else(|| format!("parsing time {text:?}: a part is out of range"))
 }
 
 fn parse_item<'t>(text: &'t str, item: Item<'_>, parts: &mut Parts) -> Option<&'t str> {
@@ -347,7 +362,8 @@ fn named<'t>(
     let (index, width) = names.iter().enumerate().find_map(|(index, name)| {
         let name: String = name.chars().take(length).collect();
         let head = text.get(..name.len())?;
-        head.eq_ignore_ascii_case(&name).then_some((index, name.len()))
+        head.eq_ignore_ascii_case(&name)
+            .then_some((index, name.len()))
     })?;
     *into = i8::try_from(index + 1).ok();
     text.get(width..)
@@ -375,12 +391,7 @@ fn parse_zone_name<'t>(text: &'t str, parts: &mut Parts) -> Option<&'t str> {
     Some(rest)
 }
 
-fn parse_offset<'t>(
-    text: &'t str,
-    zulu: bool,
-    form: &str,
-    parts: &mut Parts,
-) -> Option<&'t str> {
+fn parse_offset<'t>(text: &'t str, zulu: bool, form: &str, parts: &mut Parts) -> Option<&'t str> {
     if zulu && let Some(rest) = text.strip_prefix('Z') {
         parts.offset = Some(0);
         return Some(rest);
@@ -476,5 +487,6 @@ pub(in super::super) fn difference(left: &Zoned, right: &Zoned) -> i64 {
 
 /// A time later by so many nanoseconds; `None` beyond the calendar.
 pub(in super::super) fn shifted(time: &Zoned, nanoseconds: i64) -> Option<Zoned> {
-    time.checked_add(SignedDuration::from_nanos(nanoseconds)).ok()
+    time.checked_add(SignedDuration::from_nanos(nanoseconds))
+        .ok()
 }

@@ -39,9 +39,8 @@ pub(in super::super) fn parse(text: &str) -> Result<i64, String> {
         }
         let scale = UNITS.iter().find(|(name, _)| *name == unit);
         let part = amount(number).ok_or_else(invalid)?;
-        let (_, scale) = scale.ok_or_else(|| {
-            format!("time: unknown unit {unit:?} in duration {text:?}")
-        })?;
+        let (_, scale) =
+            scale.ok_or_else(|| format!("time: unknown unit {unit:?} in duration {text:?}"))?;
         total = total.saturating_add(part.nanoseconds(*scale));
         rest = after;
     }

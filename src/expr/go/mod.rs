@@ -4,5 +4,6 @@ pub(super) mod dates;
 pub(super) mod durations;
 pub(super) mod json;
 pub(super) mod numbers;
+pub(super) mod pattern;
 pub(super) mod print;
 pub(super) mod yaml;

@@ -26,7 +26,9 @@ pub(in super::super) fn literal(token: &str) -> Result<Literal, String> {
         return int(digits, 16, "hex");
     }
     if lower.contains(['.', 'e']) {
-        let plain = lower.chars().all(|c| c.is_ascii_digit() || "+-.e".contains(c));
+        let plain = lower
+            .chars()
+            .all(|c| c.is_ascii_digit() || "+-.e".contains(c));
         return match text.parse::<f64>() {
             Ok(number) if plain && number.is_finite() => Ok(Literal::Float(number)),
             Ok(_) if plain => Err(format!(
@@ -111,7 +113,11 @@ fn parse_hex_float(text: &str) -> Option<f64> {
     }
     let exponent: i64 = exponent
         .parse::<i64>()
-        .unwrap_or(if exponent.starts_with('-') { -100_000 } else { 100_000 })
+        .unwrap_or(if exponent.starts_with('-') {
+            -100_000
+        } else {
+            100_000
+        })
         .clamp(-100_000, 100_000);
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     if whole.is_empty() && fraction.is_empty() {
@@ -161,7 +167,7 @@ pub(in super::super) fn print_float(number: f64) -> String {
         .and_then(|(_, exponent)| exponent.parse().ok())
         .unwrap_or(0);
     // Without a precision Go changes to exponents early: 1000000.0 prints as 1e+06.
-    if exponent < -4 || exponent >= 6 {
+    if !(-4..6).contains(&exponent) {
         return exponential(number, 2);
     }
     format!("{number}")

@@ -115,7 +115,10 @@ fn key_text(key: &Key) -> String {
 }
 
 fn string(text: &str, indent: usize) -> String {
-    if text.chars().any(|c| c.is_control() && c != '\n' && c != '\t') {
+    if text
+        .chars()
+        .any(|c| c.is_control() && c != '\n' && c != '\t')
+    {
         return double_quoted(text);
     }
     if text.contains('\n') {
@@ -211,9 +214,7 @@ fn is_date(text: &str) -> bool {
         .iter()
         .all(|part| !part.is_empty() && part.chars().all(|c| c.is_ascii_digit()));
     match parts.as_slice() {
-        [year, month, day] => {
-            numeric && year.len() == 4 && month.len() <= 2 && day.len() <= 2
-        }
+        [year, month, day] => numeric && year.len() == 4 && month.len() <= 2 && day.len() <= 2,
         _ => false,
     }
 }

@@ -338,9 +338,10 @@ impl FreightView {
         }
         let mut found: Option<&Origin> = None;
         for origin in &self.requested {
-            let subscriptions = self.warehouses.get(&origin.name).ok_or_else(|| {
-                HostError::new(format!("Warehouse {:?} not found", origin.name))
-            })?;
+            let subscriptions = self
+                .warehouses
+                .get(&origin.name)
+                .ok_or_else(|| HostError::new(format!("Warehouse {:?} not found", origin.name)))?;
             for _ in subscriptions.iter().filter(|each| subscribes(each)) {
                 if found.is_some() {
                     return Err(HostError::new(format!(
@@ -368,7 +369,7 @@ impl FreightView {
         self.freight
             .iter()
             .filter(|freight| freight.origin == origin)
-            .flat_map(|freight| parts(freight))
+            .flat_map(parts)
             .find(|part| matches(part))
             .map_or(Value::Nil, to_value)
     }
@@ -393,9 +394,11 @@ fn commit_from(view: &FreightView, arguments: &[Value]) -> Result<Value, HostErr
 fn image_from(view: &FreightView, arguments: &[Value]) -> Result<Value, HostError> {
     let (repo, origin) = text_and_origin(arguments)?;
     let what = format!("a container image from repo {repo}");
-    let origin = view.resolve(origin, &what, |subscription| {
-        matches!(subscription, Subscription::Image { repo_url } if repo_url == repo)
-    })?;
+    let origin = view.resolve(
+        origin,
+        &what,
+        |subscription| matches!(subscription, Subscription::Image { repo_url } if repo_url == repo),
+    )?;
     Ok(view.pick(
         origin,
         |freight| &freight.images,

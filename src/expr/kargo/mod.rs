@@ -12,6 +12,8 @@ use super::value::Value;
 
 mod freight;
 mod lookups;
+mod prefetch;
+mod scope;
 mod semver;
 mod status;
 
@@ -19,6 +21,8 @@ pub use freight::{
     Artifact, Chart, Commit, Freight, FreightView, GitNames, Image, Origin, Subscription,
 };
 pub use lookups::{Lookups, NoLookups};
+pub use prefetch::{Answer, Prefetched, Question};
+pub use scope::{Outcome, Scope, ScopeError, Var};
 pub use status::{StepMeta, StepsView, step_metas};
 
 /// Kargo's functions for one evaluation. `commitFrom` and its kin, `semver*` and the look-ups always
@@ -111,7 +115,10 @@ impl Context {
             ("promotion", text(&self.promotion)),
             ("stage", text(&self.stage)),
             ("targetFreight", freight),
-            ("meta", Value::map([("promotion", promotion), ("step", step)])),
+            (
+                "meta",
+                Value::map([("promotion", promotion), ("step", step)]),
+            ),
         ])
     }
 }

@@ -21,7 +21,10 @@ pub(super) fn call(name: &str, arguments: &[Value]) -> Option<Result<Value, Host
 fn parse(text: &str) -> Option<Version> {
     let text = text.strip_prefix('v').unwrap_or(text);
     let (rest, build) = match text.split_once('+') {
-        Some((rest, build)) => (rest, BuildMetadata::new(build).ok().filter(|b| !b.is_empty())?),
+        Some((rest, build)) => (
+            rest,
+            BuildMetadata::new(build).ok().filter(|b| !b.is_empty())?,
+        ),
         None => (text, BuildMetadata::EMPTY),
     };
     let (core, pre) = match rest.split_once('-') {
@@ -48,8 +51,8 @@ fn parse(text: &str) -> Option<Version> {
 
 fn parse_call(arguments: &[Value]) -> Result<Value, HostError> {
     let text = only_text(arguments, "argument")?;
-    let version = parse(text)
-        .ok_or_else(|| HostError::new(format!("invalid semantic version: {text:?}")))?;
+    let version =
+        parse(text).ok_or_else(|| HostError::new(format!("invalid semantic version: {text:?}")))?;
     Ok(value(version))
 }
 
@@ -133,7 +136,8 @@ impl Object for Parsed {
     fn call(&self, method: &str, arguments: &[Value]) -> Option<Result<Value, String>> {
         let version = &self.0;
         let test = |holds: fn(Ordering) -> bool| {
-            self.compare(arguments).map(|order| Value::Bool(holds(order)))
+            self.compare(arguments)
+                .map(|order| Value::Bool(holds(order)))
         };
         Some(match (method, arguments) {
             ("Major", []) => Ok(number(version.major)),

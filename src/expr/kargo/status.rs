@@ -107,8 +107,9 @@ fn status(steps: &StepsView, arguments: &[Value]) -> Result<Value, HostError> {
         return Err(HostError::new("argument must not be empty"));
     }
     let namespace = split_alias(&steps.current_alias).map_or("", |(namespace, _)| namespace);
-    let found = steps.metas.iter().find(|meta| {
-        split_alias(&meta.alias).unwrap_or(("", &meta.alias)) == (namespace, alias)
-    });
+    let found = steps
+        .metas
+        .iter()
+        .find(|meta| split_alias(&meta.alias).unwrap_or(("", &meta.alias)) == (namespace, alias));
     Ok(Value::from(found.map_or("", |meta| &*meta.status)))
 }

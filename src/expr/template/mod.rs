@@ -33,7 +33,10 @@ pub enum TemplateError {
     #[error("{0:?} is a forbidden key in the environment map; it is reserved for internal use")]
     Reserved(String),
     /// A start without an end.
-    #[error("{}unclosed expression: expected {end:?} but reached end of template", at(path))]
+    #[error(
+        "{}unclosed expression: expected {end:?} but reached end of template",
+        at(path)
+    )]
     Unclosed {
         /// Where in the JSON; "" for a bare string.
         path: String,
@@ -49,7 +52,7 @@ pub enum TemplateError {
         expression: String,
         /// Why, with the place in the expression.
         #[source]
-        why: ExprError,
+        why: Box<ExprError>,
     },
     /// An expression has a value that cannot be written, such as NaN.
     #[error("{}cannot write the result of {expression:?}: {why}", at(path))]
@@ -62,7 +65,7 @@ pub enum TemplateError {
         why: String,
     },
     /// A condition gave something other than a bool.
-    #[error("the condition {condition:?} gave {got}, not a bool")]
+    #[error("the condition {condition:?} must evaluate to a boolean, not {got}")]
     NotBool {
         /// The whole condition.
         condition: String,
@@ -82,10 +85,10 @@ impl TemplateError {
     /// The error that an expression ended in, with its place, if it was evaluated at all.
     pub fn eval_error(&self) -> Option<&EvalError> {
         match self {
-            Self::Expression {
-                why: ExprError::Eval(why),
-                ..
-            } => Some(why),
+            Self::Expression { why, .. } => match &**why {
+                ExprError::Eval(why) => Some(why),
+                ExprError::Parse(_) => None,
+            },
             _ => None,
         }
     }
@@ -185,12 +188,10 @@ fn to_json(value: &Value, template: &str, path: &str) -> Result<Json, TemplateEr
         why,
     };
     match value {
-        Value::Float(number) => go::json::number(*number)
-            .map(Json::Number)
-            .ok_or_else(|| {
-                let shown = go::numbers::print_float(*number);
-                unwritable(format!("json: unsupported value: {shown}"))
-            }),
+        Value::Float(number) => go::json::number(*number).map(Json::Number).ok_or_else(|| {
+            let shown = go::numbers::print_float(*number);
+            unwritable(format!("json: unsupported value: {shown}"))
+        }),
         other => other.to_json().map_err(unwritable),
     }
 }
@@ -211,11 +212,7 @@ fn evaluate(template: &str, env: &Env<'_>, path: &str) -> Result<Templated, Temp
 }
 
 /// The text with every expression replaced by its result.
-fn splice(
-    template: &str,
-    env: &Env<'_>,
-    path: &str,
-) -> Result<(String, bool), TemplateError> {
+fn splice(template: &str, env: &Env<'_>, path: &str) -> Result<(String, bool), TemplateError> {
     let mut text = String::new();
     let mut from_secret = false;
     let mut rest = template;
@@ -257,12 +254,11 @@ fn next_start(text: &str) -> Option<(usize, (&'static str, &'static str))> {
 }
 
 fn run(expression: &str, env: &Env<'_>, path: &str) -> Result<(Value, String), TemplateError> {
-    let value =
-        program::evaluate(expression, env).map_err(|why| TemplateError::Expression {
-            path: path.to_owned(),
-            expression: expression.trim().to_owned(),
-            why,
-        })?;
+    let value = program::evaluate(expression, env).map_err(|why| TemplateError::Expression {
+        path: path.to_owned(),
+        expression: expression.trim().to_owned(),
+        why: Box::new(why),
+    })?;
     let text = value.to_text().map_err(|why| TemplateError::Unwritable {
         path: path.to_owned(),
         expression: expression.trim().to_owned(),
