@@ -12,22 +12,21 @@
 mod mirrors;
 #[path = "landing/rules.rs"]
 mod rules;
+#[path = "landing/ssh.rs"]
+mod ssh;
 #[path = "landing/support.rs"]
 mod support;
 
-use std::{
-    fs,
-    path::Path,
-    sync::Arc,
-    time::Duration,
-};
+use std::{fs, path::Path, sync::Arc, time::Duration};
 
 use futures::future::join_all;
 use support::*;
 use tidewaiter::git::{
     credentials::{Credential, Login},
     id::CommitId,
-    land::{ForceRequest, LandBudget, LandError, LandProgress, LandRequest, LandSettings, Landers, Placed, already_landed},
+    land::{
+        ForceRequest, LandBudget, LandError, LandProgress, LandRequest, LandSettings, Landers, Placed, already_landed,
+    },
     mirror::Mirror,
 };
 
@@ -177,9 +176,9 @@ async fn a_branch_that_never_was() {
     let error = landers.land(request(writer(&mirror, "a"), "main")).await.unwrap_err();
     assert!(error.to_string().contains("main"), "{error}");
     assert_eq!(world.remote_tip("main"), None);
-    let both = join_all(["a", "b"].map(|file| {
-        landers.land(LandRequest { create: true, ..request(writer(&mirror, file), "main") })
-    }));
+    let both = join_all(
+        ["a", "b"].map(|file| landers.land(LandRequest { create: true, ..request(writer(&mirror, file), "main") })),
+    );
     assert!(both.await.into_iter().all(|landed| landed.is_ok()));
     assert_eq!(world.files("main"), ["a", "b"]);
 }
@@ -193,7 +192,11 @@ async fn the_branch_in_the_way_is_named() {
         mirror.fetch(&[branch(there)]).await.unwrap();
         let request = LandRequest { create: true, ..request(writer(&mirror, "ours"), wanted) };
         let error = landers().land(request).await.unwrap_err();
-        assert!(matches!(&error, LandError::NameCollision { in_the_way, .. } if in_the_way == there), "{}", whole(&error));
+        assert!(
+            matches!(&error, LandError::NameCollision { in_the_way, .. } if in_the_way == there),
+            "{}",
+            whole(&error)
+        );
     }
 }
 
@@ -270,7 +273,10 @@ async fn credentials_do_not_share_a_push() {
     let a = world.mirrors.mirror(&world.url(), &secret("a@1")).await.unwrap();
     let b = world.mirrors.mirror(&world.url(), &secret("b@1")).await.unwrap();
     assert_ne!(a.path(), b.path());
-    world.hook("post-receive", r#"read old new ref; git log --format=%s "$old..$new" | tr '\n' ' ' >> pushes; echo >> pushes"#);
+    world.hook(
+        "post-receive",
+        r#"read old new ref; git log --format=%s "$old..$new" | tr '\n' ' ' >> pushes; echo >> pushes"#,
+    );
     let landers = landers();
     let all = (0..12).map(|n| {
         let (mirror, name) = if n % 2 == 0 { (&a, "a") } else { (&b, "b") };

@@ -159,12 +159,15 @@ pub(super) struct Call<'a> {
     pub deadline: Option<Duration>,
 }
 
-/// What a command that ran to its end said, redacted, each text bounded.
-#[derive(Clone, Debug)]
+/// What a command that ran to its end said, each text bounded.
 pub(super) struct Output {
     pub success: bool,
+    /// As it came: a short password would blank parts of object ids. Not for people.
     pub stdout: String,
+    /// Redacted.
     pub stderr: String,
+    /// What to hide in whatever is taken from `stdout`.
+    pub secrets: Vec<String>,
 }
 
 impl Git {
@@ -191,10 +194,9 @@ impl Git {
         match GitVersion::parse(&said) {
             Some(found) if found < OLDEST => Err(GitError::TooOld { found }),
             Some(found) => Ok(found),
-            None => Err(GitError::NoVersion {
-                program: self.program(),
-                answer: said.trim().chars().take(100).collect(),
-            }),
+            None => {
+                Err(GitError::NoVersion { program: self.program(), answer: said.trim().chars().take(100).collect() })
+            }
         }
     }
 
@@ -212,12 +214,40 @@ impl Git {
         let ended = child::run(command, deadline).await;
         let text = |bytes: &[u8]| redact::secrets(&String::from_utf8_lossy(bytes), &call.login.secrets);
         match ended {
-            Ok(raw) => Ok(Output { success: raw.success, stdout: text(&raw.stdout), stderr: text(&raw.stderr) }),
+            Ok(raw) => Ok(Output {
+                success: raw.success,
+                stdout: String::from_utf8_lossy(&raw.stdout).into_owned(),
+                stderr: text(&raw.stderr),
+                secrets: call.login.secrets,
+            }),
             Err(child::Ended::Late { after, stderr }) => {
                 Err(self.failed(call.verb, child::Ended::Late { after, stderr: text(stderr.as_bytes()) }))
             }
             Err(why) => Err(self.failed(call.verb, why)),
         }
+    }
+
+    /// Whether our children will have this variable.
+    pub(super) fn has_env(&self, name: &str) -> bool {
+        std::env::var_os(name).is_some() || self.0.settings.env.iter().any(|(set, _)| set == name)
+    }
+
+    /// Whether the user's configuration sets this.
+    pub(super) async fn user_config(&self, name: &str) -> bool {
+        let args = args(["--get", name]);
+        let call = Call { verb: "config", args, repository: None, login: Prepared::default(), deadline: None };
+        self.run(call).await.is_ok_and(|said| !said.stdout.trim().is_empty())
+    }
+
+    /// Runs another program as our children are run; not counted. `None`: it could not be run.
+    pub(super) async fn run_other(&self, program: &str, args: &[String], deadline: Duration) -> Option<Output> {
+        let mut command = Command::new(program);
+        command.args(args);
+        self.set_env(&mut command, &Prepared::default());
+        let raw = child::run(command, deadline).await.ok()?;
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let (stdout, stderr) = (text(&raw.stdout), text(&raw.stderr));
+        Some(Output { success: raw.success, stdout, stderr, secrets: Vec::new() })
     }
 
     fn count(&self, verb: &str) {
@@ -234,8 +264,16 @@ impl Git {
     }
 
     fn command(&self, config: &[&str], login: &Prepared) -> Command {
-        let settings = &self.0.settings;
-        let mut command = Command::new(&settings.program);
+        let mut command = Command::new(&self.0.settings.program);
+        self.set_env(&mut command, login);
+        let owned = login.config.iter().map(String::as_str);
+        for value in config.iter().copied().chain(owned) {
+            command.arg("-c").arg(value);
+        }
+        command
+    }
+
+    fn set_env(&self, command: &mut Command, login: &Prepared) {
         for unset in UNSET {
             command.env_remove(unset);
         }
@@ -249,18 +287,13 @@ impl Git {
         if std::env::var_os("SSH_ASKPASS").is_none() {
             command.env("SSH_ASKPASS", "false");
         }
-        command.envs(settings.env.iter().map(|(name, value)| (name, value)));
+        command.envs(self.0.settings.env.iter().map(|(name, value)| (name, value)));
         for (name, value) in &login.env {
             match value {
                 Some(value) => command.env(name, value),
                 None => command.env_remove(name),
             };
         }
-        let owned = login.config.iter().map(String::as_str);
-        for value in config.iter().copied().chain(owned) {
-            command.arg("-c").arg(value);
-        }
-        command
     }
 
     fn failed(&self, verb: &str, why: child::Ended) -> GitError {

@@ -85,16 +85,26 @@ const HELPER: &str = "credential.helper=!f() { test \"$1\" = get && \
     printf 'username=%s\\npassword=%s\\n' \"$TIDEWAITER_GIT_USERNAME\" \"$TIDEWAITER_GIT_PASSWORD\"; }; f";
 
 impl Prepared {
-    /// Makes `credential` ready, and the login of the address itself before it.
-    /// `keys`: a directory that only the owner may read.
-    pub fn new(credential: &Credential, url_login: Option<UrlLogin>, keys: &Path) -> io::Result<Self> {
+    /// Makes `credential` ready; the user's own gives way to a login in the address itself.
+    /// `sharing`: options for ssh, where connections are shared. `keys`: a directory that only the
+    /// owner may read.
+    pub fn new(
+        credential: &Credential,
+        url_login: Option<UrlLogin>,
+        sharing: Option<&str>,
+        keys: &Path,
+    ) -> io::Result<Self> {
         let mut prepared = Self::default();
         match (credential, url_login) {
-            (Credential::User, None) => {}
+            (Credential::User, None) => {
+                if let Some(options) = sharing {
+                    prepared.ssh(format!("ssh {options}"));
+                }
+            }
             (Credential::Secret { login: Login::Password { username, password }, .. }, _) => {
                 prepared.password(username, password);
             }
-            (Credential::Secret { login: Login::SshKey(key), .. }, _) => prepared.ssh_key(key, keys)?,
+            (Credential::Secret { login: Login::SshKey(key), .. }, _) => prepared.ssh_key(key, sharing, keys)?,
             (Credential::User, Some(login)) => prepared.password(&login.username, &login.password),
         }
         Ok(prepared)
@@ -112,7 +122,7 @@ impl Prepared {
         self.secrets.push(password.to_owned());
     }
 
-    fn ssh_key(&mut self, key: &str, keys: &Path) -> io::Result<()> {
+    fn ssh_key(&mut self, key: &str, sharing: Option<&str>, keys: &Path) -> io::Result<()> {
         std::fs::create_dir_all(keys)?;
         let mut file = tempfile::Builder::new().prefix("key-").tempfile_in(keys)?;
         file.write_all(key.trim_end().as_bytes())?;
@@ -120,15 +130,20 @@ impl Prepared {
         file.write_all(b"\n")?;
         file.flush()?;
         let path = file.path().display().to_string().replace('\'', r"'\''");
-        let command = format!(
+        // Never by a connection that the user's own configuration shares: that is another login.
+        let sharing = sharing.unwrap_or("-o ControlMaster=no -o ControlPath=none");
+        self.ssh(format!(
             "ssh -i '{path}' -o IdentitiesOnly=yes -o IdentityAgent=none -o BatchMode=yes \
-             -o StrictHostKeyChecking=accept-new"
-        );
-        self.env.push(("GIT_SSH_COMMAND", Some(command.into())));
-        self.env.push(("GIT_SSH_VARIANT", Some("ssh".into())));
+             -o StrictHostKeyChecking=accept-new {sharing}"
+        ));
         self.env.push(("SSH_AUTH_SOCK", None));
         self._key = Some(file);
         Ok(())
+    }
+
+    fn ssh(&mut self, command: String) {
+        self.env.push(("GIT_SSH_COMMAND", Some(command.into())));
+        self.env.push(("GIT_SSH_VARIANT", Some("ssh".into())));
     }
 }
 
@@ -144,7 +159,7 @@ mod tests {
     fn a_password_goes_by_environment_and_shuts_out_the_users_helpers() {
         let dir = tempfile::tempdir().unwrap();
         let login = Login::Password { username: "u".into(), password: "s3cret".into() };
-        let prepared = Prepared::new(&secret(login), None, dir.path()).unwrap();
+        let prepared = Prepared::new(&secret(login), None, None, dir.path()).unwrap();
         assert_eq!(prepared.config.first().unwrap(), "credential.helper=");
         assert!(!prepared.config.iter().any(|c| c.contains("s3cret")));
         assert!(prepared.env.contains(&("TIDEWAITER_GIT_PASSWORD", Some("s3cret".into()))));
@@ -154,7 +169,7 @@ mod tests {
     fn a_key_is_a_private_file_that_goes_with_the_command() {
         use std::os::unix::fs::PermissionsExt;
         let dir = tempfile::tempdir().unwrap();
-        let prepared = Prepared::new(&secret(Login::SshKey("KEY".into())), None, dir.path()).unwrap();
+        let prepared = Prepared::new(&secret(Login::SshKey("KEY".into())), None, None, dir.path()).unwrap();
         let files = || std::fs::read_dir(dir.path()).unwrap().map(|e| e.unwrap().path()).collect::<Vec<_>>();
         let path = files().remove(0);
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
@@ -165,7 +180,7 @@ mod tests {
 
     #[test]
     fn the_users_own_credential_touches_nothing() {
-        let prepared = Prepared::new(&Credential::User, None, Path::new("/nonexistent")).unwrap();
+        let prepared = Prepared::new(&Credential::User, None, None, Path::new("/nonexistent")).unwrap();
         assert!(prepared.config.is_empty() && prepared.env.is_empty());
         assert_eq!(format!("{:?}", secret(Login::SshKey("KEY".into()))), "Secret(u@1)");
     }

@@ -3,7 +3,10 @@
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
+    sync::Arc,
 };
+
+use tokio::sync::OnceCell;
 
 use super::{
     branch::BranchName,
@@ -14,6 +17,7 @@ use super::{
 };
 
 mod answer;
+pub(super) mod ssh;
 
 pub(super) use answer::{PushAnswer, RefRefusal};
 use answer::{read_push, trouble_of};
@@ -35,13 +39,6 @@ pub enum Trouble {
     Program,
     /// Anything else; the words say what.
     Other,
-}
-
-impl Trouble {
-    /// Whether time alone may cure it.
-    pub fn is_transient(self) -> bool {
-        matches!(self, Self::Unreachable | Self::Unauthorised | Self::Other)
-    }
 }
 
 /// A remote could not be read.
@@ -66,9 +63,12 @@ pub struct RemoteError {
 pub(super) struct Remote {
     pub git: Git,
     pub url: RepoUrl,
-    pub credential: Credential,
+    credential: Credential,
     /// A private directory for key files.
-    pub keys: PathBuf,
+    keys: PathBuf,
+    /// Connections to share, where [`Remote::shares`] turns out true.
+    shared: Option<Arc<ssh::Shared>>,
+    shares: OnceCell<bool>,
 }
 
 /// One push: this commit onto this branch, if the branch is where we believe it to be.
@@ -87,8 +87,25 @@ pub(super) enum Expected<'a> {
 }
 
 impl Remote {
+    pub fn new(git: Git, url: RepoUrl, credential: Credential, keys: PathBuf, sharing: &ssh::Sharing) -> Self {
+        let shared = sharing.scope(&credential.scope());
+        Self { git, url, credential, keys, shared, shares: OnceCell::new() }
+    }
+
+    /// The connections that a command may share; asked once whether they are ours to share.
+    async fn shared(&self) -> Option<&ssh::Shared> {
+        let shared = self.shared.as_deref()?;
+        let shares = self.shares.get_or_init(|| ssh::may_share(&self.git, &self.url, &self.credential)).await;
+        shares.then_some(shared)
+    }
+
     /// Brings these branches to `refs/remotes/r/…`. One missing branch fails them all.
-    pub async fn fetch(&self, repository: &Path, branches: &[BranchName], depth: Option<u32>) -> Result<Output, RemoteError> {
+    pub async fn fetch(
+        &self,
+        repository: &Path,
+        branches: &[BranchName],
+        depth: Option<u32>,
+    ) -> Result<Output, RemoteError> {
         let mut flags = vec![
             "--no-tags".to_owned(),
             "--no-write-fetch-head".to_owned(),
@@ -104,7 +121,8 @@ impl Remote {
 
     /// Makes the known history of these branches longer by `commits`.
     pub async fn deepen(&self, repository: &Path, branch: &BranchName, commits: u32) -> Result<Output, RemoteError> {
-        let flags = ["--no-tags", "--no-write-fetch-head", "--no-prune", "--no-recurse-submodules", "--no-auto-maintenance"];
+        let flags =
+            ["--no-tags", "--no-write-fetch-head", "--no-prune", "--no-recurse-submodules", "--no-auto-maintenance"];
         let mut flags: Vec<String> = flags.map(str::to_owned).into();
         flags.push(format!("--deepen={commits}"));
         let spec = format!("+{}:{}", branch.full_ref(), local_ref(branch));
@@ -112,7 +130,11 @@ impl Remote {
     }
 
     /// The refs of the remote that are named so, or match the pattern.
-    pub async fn refs(&self, repository: &Path, patterns: Vec<String>) -> Result<BTreeMap<String, CommitId>, RemoteError> {
+    pub async fn refs(
+        &self,
+        repository: &Path,
+        patterns: Vec<String>,
+    ) -> Result<BTreeMap<String, CommitId>, RemoteError> {
         let said = self.checked("ls-remote", repository, vec!["--heads".to_owned()], patterns).await?;
         let pairs = said.stdout.lines().filter_map(|line| line.split_once('\t'));
         Ok(pairs.filter_map(|(id, name)| Some((name.to_owned(), id.parse().ok()?))).collect())
@@ -148,7 +170,13 @@ impl Remote {
     }
 
     /// `ask`, where an exit code other than 0 is an error.
-    async fn checked(&self, verb: &str, repository: &Path, flags: Vec<String>, rest: Vec<String>) -> Result<Output, RemoteError> {
+    async fn checked(
+        &self,
+        verb: &str,
+        repository: &Path,
+        flags: Vec<String>,
+        rest: Vec<String>,
+    ) -> Result<Output, RemoteError> {
         let said = self.ask(verb, repository, flags, rest).await?;
         if said.success { Ok(said) } else { Err(self.failed("reading the branches of", &said)) }
     }
@@ -161,12 +189,23 @@ impl Remote {
         rest: Vec<String>,
     ) -> Result<Output, RemoteError> {
         let (address, url_login) = self.url.for_command();
-        let login = Prepared::new(&self.credential, url_login, &self.keys)
+        let shared = self.shared().await;
+        // Closed only with the program: without a place in it the command simply goes.
+        let _session = match shared {
+            Some(shared) => shared.sessions.acquire().await.ok(),
+            None => None,
+        };
+        let options = shared.map(ssh::Shared::options);
+        let login = Prepared::new(&self.credential, url_login, options.as_deref(), &self.keys)
             .map_err(|why| self.program(verb, &GitError::Io { verb: verb.to_owned(), source: why.into() }))?;
         let middle = ["--".to_owned(), address];
         let args = args(flags.into_iter().chain(middle).chain(rest));
         let call = Call { verb, args, repository: Some(repository), login, deadline: None };
-        self.git.run(call).await.map_err(|why| self.program(verb, &why))
+        let said = self.git.run(call).await;
+        if let (Err(GitError::TimedOut { .. }), Some(shared)) = (&said, shared) {
+            shared.forget();
+        }
+        said.map_err(|why| self.program(verb, &why))
     }
 
     fn program(&self, verb: &str, why: &GitError) -> RemoteError {

@@ -31,6 +31,12 @@ pub(super) struct UrlLogin {
     pub password: String,
 }
 
+/// `user@host`, as ssh takes it, and the port where one is given.
+pub(super) struct SshDestination {
+    pub login: String,
+    pub port: Option<String>,
+}
+
 impl RepoUrl {
     /// The address with everything in it, for git and the journal; never for people or logs.
     pub fn expose(&self) -> &str {
@@ -54,6 +60,20 @@ impl RepoUrl {
         let Some((username, password)) = user_info.split_once(':') else { return whole() };
         let login = UrlLogin { username: percent_decoded(username), password: percent_decoded(password) };
         (format!("{scheme}://{host}{path}"), Some(login))
+    }
+
+    /// Whom ssh would connect to; `None` for other ways.
+    pub(super) fn ssh_destination(&self) -> Option<SshDestination> {
+        let split = |authority: &str| match authority.rsplit_once(':') {
+            Some((login, port)) if port.bytes().all(|b| b.is_ascii_digit()) => (login.to_owned(), Some(port.to_owned())),
+            _ => (authority.to_owned(), None),
+        };
+        let (login, port) = match self.0.split_once("://") {
+            Some((scheme, rest)) if scheme.eq_ignore_ascii_case("ssh") => split(split_authority(rest).0),
+            None if !self.0.starts_with('/') => (scp_parts(&self.0)?.0.to_owned(), None),
+            _ => return None,
+        };
+        Some(SshDestination { login, port })
     }
 
     /// The login in the address, which is a credential of its own; empty where there is none.
@@ -88,7 +108,9 @@ fn broken_rule(url: &str) -> Option<&'static str> {
         Some("it starts with a dash")
     } else if before_path.contains("::") && scheme.is_none_or(|s| s.contains("::")) {
         Some("remote helpers (`name::address`) are not run")
-    } else if scheme.is_some_and(|s| !["https", "http", "ssh", "git", "file"].contains(&s.to_ascii_lowercase().as_str())) {
+    } else if scheme
+        .is_some_and(|s| !["https", "http", "ssh", "git", "file"].contains(&s.to_ascii_lowercase().as_str()))
+    {
         Some("its scheme is none of https, http, ssh, git, file")
     } else if scheme.is_none() && !url.starts_with('/') && scp_parts(url).is_none() {
         Some("it is neither a URL, nor `host:path`, nor an absolute path")

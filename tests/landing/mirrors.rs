@@ -110,7 +110,11 @@ async fn a_damaged_mirror_is_put_aside_and_made_anew() {
         let mirror = world.mirror().await;
         mirror.fetch(&[branch("main")]).await.unwrap();
         let hurt = mirror.path().join(damage);
-        if hurt.is_dir() { fs::remove_dir_all(&hurt).unwrap() } else { fs::remove_file(&hurt).unwrap() }
+        if hurt.is_dir() {
+            fs::remove_dir_all(&hurt).unwrap()
+        } else {
+            fs::remove_file(&hurt).unwrap()
+        }
         let world = again(world);
         let mirror = world.mirror().await;
         assert!(mirror.notes().iter().any(|note| note.contains("damaged")), "{damage}: {:?}", mirror.notes());
@@ -139,6 +143,37 @@ async fn an_unreadable_tip_is_fetched_again() {
     let repository = git2::Repository::open_bare(mirror.path()).unwrap();
     let id = git2::Oid::from_str(tip.unwrap().as_str()).unwrap();
     assert!(repository.find_commit(id).unwrap().tree().is_ok());
+}
+
+#[tokio::test]
+async fn damage_while_we_run_does_not_stop_us() {
+    let world = World::new();
+    let mirror = world.mirror().await;
+    mirror.fetch(&[branch("main")]).await.unwrap();
+    let objects = run_git(world.dir.path(), mirror.path(), &["rev-list", "--objects", "--all"]);
+    for line in objects.lines() {
+        let (folder, file) = line.split_at(2);
+        let path = mirror.path().join("objects").join(folder).join(&file[..38]);
+        fs::remove_file(&path).unwrap();
+        fs::write(&path, "garbage").unwrap();
+    }
+    world.outside("main", "x", "x", None);
+    let tips = mirror.fetch(&[branch("main")]).await.unwrap();
+    assert_eq!(tips.get(&branch("main")).commit(), world.remote_tip("main").as_ref());
+    assert!(!mirror.notes().is_empty());
+    run_git(world.dir.path(), mirror.path(), &["cat-file", "-p", "refs/remotes/r/main:README"]);
+}
+
+#[tokio::test]
+async fn a_distrusted_mirror_is_begun_anew_once() {
+    let world = World::new();
+    let mirror = world.mirror().await;
+    mirror.fetch(&[branch("main")]).await.unwrap();
+    let all = join_all((0..5).map(|_| mirror.distrust("a blob is missing"))).await;
+    assert!(all.into_iter().all(|done| done.is_ok()));
+    assert_eq!(mirror.notes().len(), 1, "{:?}", mirror.notes());
+    let tips = mirror.fetch(&[branch("main")]).await.unwrap();
+    assert_eq!(tips.get(&branch("main")).commit(), world.remote_tip("main").as_ref());
 }
 
 #[tokio::test]

@@ -47,7 +47,10 @@ async fn one_refused_commit_does_not_take_the_batch_with_it() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_protected_branch_is_not_searched_for_the_one_at_fault() {
     let world = World::new();
-    world.hook("pre-receive", "echo 'GitLab: You are not allowed to push code to protected branches on this project.' >&2; exit 1");
+    world.hook(
+        "pre-receive",
+        "echo 'GitLab: You are not allowed to push code to protected branches on this project.' >&2; exit 1",
+    );
     let (mirror, landers) = (world.mirror().await, Landers::default());
     let all = (0..20).map(|n| landers.land(request(writer(&mirror, &format!("f{n:02}")), "main")));
     for ended in join_all(all).await {
@@ -92,7 +95,8 @@ async fn passwords_stay_out_of_every_error() {
     assert!(!whole(&error).contains("s3cret"), "{}", whole(&error));
     assert!(whole(&error).contains("127.0.0.1"), "{}", whole(&error));
     let budget = LandBudget { max_attempts: 2, time: std::time::Duration::from_millis(1500) };
-    let error = Landers::default().land(LandRequest { budget, ..request(writer(&mirror, "a"), "main") }).await.unwrap_err();
+    let error =
+        Landers::default().land(LandRequest { budget, ..request(writer(&mirror, "a"), "main") }).await.unwrap_err();
     assert!(!whole(&error).contains("s3cret"), "{}", whole(&error));
     assert!(!mirror.path().display().to_string().contains("s3cret"));
     assert!(!format!("{mirror:?}").contains("s3cret"));

@@ -51,8 +51,9 @@ fn child_env(dir: &Path) -> Vec<(String, String)> {
     .into()
 }
 
-fn git_program(dir: &Path, program: &Path) -> Git {
-    let env = child_env(dir).into_iter().map(|(name, value)| (name.into(), value.into())).collect();
+fn git_program<'a>(dir: &Path, program: &Path, extra: impl IntoIterator<Item = (&'a str, &'a str)>) -> Git {
+    let extra = extra.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let env = child_env(dir).into_iter().chain(extra).map(|(name, value)| (name.into(), value.into())).collect();
     let settings = GitSettings { program: program.to_owned(), env, deadline: Duration::from_secs(60) };
     Git::new(settings, Counters::default())
 }
@@ -84,11 +85,17 @@ impl World {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir(dir.path().join("home")).unwrap();
         let program = if program == "git" { PathBuf::from(program) } else { dir.path().join(program) };
-        let git = git_program(dir.path(), &program);
+        let git = git_program(dir.path(), &program, []);
         let mirrors = Mirrors::open(&dir.path().join("mirrors"), git.clone()).unwrap();
         let world = Self { dir, mirrors, git };
         world.run(&["init", "-q", "--bare", "-b", "main", &world.remote()]);
         world
+    }
+
+    /// A new run, with more in the environment of every git.
+    pub fn restart_with<'a>(&mut self, extra: impl IntoIterator<Item = (&'a str, &'a str)>) {
+        self.git = git_program(self.dir.path(), Path::new("git"), extra);
+        self.mirrors = Mirrors::open(&self.dir.path().join("more-mirrors"), self.git.clone()).unwrap();
     }
 
     pub fn remote(&self) -> String {
@@ -220,13 +227,15 @@ impl Member for Writer {
         }
         let repository = git2::Repository::open_bare(self.mirror.path()).unwrap();
         if let Some(file) = &self.conflicts_with {
-            let tree = repository.find_commit(git2::Oid::from_str(tip.unwrap().as_str()).unwrap()).unwrap().tree().unwrap();
+            let tree =
+                repository.find_commit(git2::Oid::from_str(tip.unwrap().as_str()).unwrap()).unwrap().tree().unwrap();
             if tree.get_name(file).is_some() {
                 let message = format!("{file} was changed by both");
                 return Err(NotPlaced::Conflict { paths: vec![file.clone()], message });
             }
         }
-        let (commit, changed) = commit_file(&repository, tip, &self.file, &self.file, &self.message, Some(&self.header));
+        let (commit, changed) =
+            commit_file(&repository, tip, &self.file, &self.file, &self.message, Some(&self.header));
         Ok(if changed { Placed::Commits { commits: vec![commit], replayed: call > 0 } } else { Placed::NoOp })
     }
 }

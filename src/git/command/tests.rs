@@ -34,10 +34,7 @@ fn versions_as_they_are_printed() {
 #[tokio::test]
 async fn a_missing_git_is_said() {
     let dir = tempfile::tempdir().unwrap();
-    let settings = GitSettings {
-        env: vec![("PATH".into(), dir.path().into())],
-        ..GitSettings::default()
-    };
+    let settings = GitSettings { env: vec![("PATH".into(), dir.path().into())], ..GitSettings::default() };
     let error = Git::new(settings, Counters::default()).version().await.unwrap_err();
     assert!(matches!(error, GitError::Missing { .. }), "{error}");
     assert!(error.to_string().contains("2.39"), "{error}");
@@ -47,7 +44,7 @@ async fn a_missing_git_is_said() {
 async fn an_old_git_is_said_with_its_version() {
     let dir = tempfile::tempdir().unwrap();
     let git = fake(dir.path(), "echo 'git version 2.25.1'");
-    let error = git.run(call("fetch")).await.unwrap_err();
+    let error = git.run(call("fetch")).await.err().unwrap();
     assert!(error.to_string().contains("2.25.1"), "{error}");
     assert_eq!(git.counters().snapshot().commands, 0);
 }
@@ -92,7 +89,7 @@ async fn a_hung_command_is_ended_with_its_children() {
     let mut login = Prepared::default();
     login.secrets.push("s3cret".into());
     let hung = Call { deadline: Some(Duration::from_millis(700)), login, ..call("fetch") };
-    let error = git.run(hung).await.unwrap_err();
+    let error = git.run(hung).await.err().unwrap();
     assert!(matches!(error, GitError::TimedOut { .. }), "{error}");
     assert!(error.to_string().ends_with(": *** waits"), "{error}");
     let pid = fs::read_to_string(dir.path().join("grandchild")).unwrap();

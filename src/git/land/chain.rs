@@ -120,7 +120,8 @@ async fn accept(
     below: Option<&CommitId>,
 ) -> Result<(CommitId, usize), LandError> {
     let branch = entry.request.branch.clone();
-    let failed = |branch: BranchName, source: Box<dyn std::error::Error + Send + Sync>| LandError::Member { branch, source };
+    let failed =
+        |branch: BranchName, source: Box<dyn std::error::Error + Send + Sync>| LandError::Member { branch, source };
     match result {
         Ok(Placed::NoOp) => match below {
             Some(tip) => Ok((tip.clone(), 0)),
@@ -135,7 +136,9 @@ async fn accept(
             let Some(head) = commits.last().cloned() else { return Err(failed(branch, Box::new(Misplaced))) };
             let (count, below) = (commits.len(), below.cloned());
             let stands = mirror
-                .in_objects("checking a chain", move |repository| history::stands_on(repository, &commits, below.as_ref()))
+                .in_objects("checking a chain", move |repository| {
+                    history::stands_on(repository, &commits, below.as_ref())
+                })
                 .await;
             match stands {
                 Ok(true) => Ok((head, count)),

@@ -5,7 +5,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{LandBudget, LandError, Landed, Landers, outcome::in_the_way, pause};
+use super::{
+    LandBudget, LandError, Landed, Landers,
+    outcome::{in_the_way, tries},
+    pause,
+};
 use crate::git::{
     branch::BranchName,
     id::CommitId,
@@ -32,19 +36,22 @@ impl Landers {
     pub async fn force(&self, request: ForceRequest) -> Result<Landed, LandError> {
         let ForceRequest { mirror, branch, head, budget } = request;
         let since = Instant::now();
-        let mut attempts = 0;
+        let (mut attempts, mut troubles) = (0, 0);
         let mut fresh = false;
         loop {
             let error = match attempt(&mirror, &branch, &head, self.settings.tip_age, fresh, &mut attempts).await {
                 Ok(Step::Landed) => return Ok(Landed { head, attempts, replays: 0, noop: false }),
                 Ok(Step::Ended(error)) => return Err(error),
                 Ok(Step::Again(words)) => Again::Race(words),
-                Err(FetchError::Remote(e)) if e.trouble.is_transient() => Again::Trouble(e.into()),
+                Err(FetchError::Remote(e)) if troubles + 1 < tries(e.trouble) => {
+                    troubles += 1;
+                    Again::Trouble(e.into())
+                }
                 Err(source) => return Err(LandError::Remote { branch, source }),
             };
             fresh = true;
-            let base = if matches!(error, Again::Race(_)) { 20 } else { 500 };
-            let wait = pause(Duration::from_millis(base), attempts, Duration::from_secs(30));
+            let (base, earlier) = if matches!(error, Again::Race(_)) { (20, attempts) } else { (500, troubles) };
+            let wait = pause(Duration::from_millis(base), earlier, Duration::from_secs(30));
             if attempts >= budget.max_attempts || since.elapsed() + wait > budget.time {
                 return Err(match error {
                     Again::Trouble(source) => LandError::Remote { branch, source },

@@ -24,6 +24,8 @@ const TROUBLE_PAUSE: Duration = Duration::from_millis(500);
 const TROUBLE_PAUSE_MOST: Duration = Duration::from_secs(30);
 /// Tokens take a moment to be known everywhere; more than that is no moment.
 const UNAUTHORISED_TRIES: u32 = 3;
+/// Words that we do not know may mean anything.
+const OTHER_TRIES: u32 = 5;
 
 /// A push that was sent.
 pub struct Pushed<'a> {
@@ -63,12 +65,21 @@ pub fn without_landed(entries: Vec<Entry>, walk: &Walk) -> Vec<Entry> {
     others
 }
 
+/// How often a fault is met before it counts as lasting.
+pub fn tries(trouble: Trouble) -> u32 {
+    match trouble {
+        Trouble::Unreachable => u32::MAX,
+        Trouble::Unauthorised => UNAUTHORISED_TRIES,
+        Trouble::Other => OTHER_TRIES,
+        Trouble::NotFound | Trouble::Unsupported | Trouble::Damaged | Trouble::Program => 0,
+    }
+}
+
 /// The remote cannot be read or written: again later, within the budget.
 pub fn after_trouble(queue: &Queue, entries: Vec<Entry>, error: &FetchError) {
-    let (transient, tries) = match error {
-        FetchError::Remote(e) if e.trouble == Trouble::Unauthorised => (true, UNAUTHORISED_TRIES),
-        FetchError::Remote(e) => (e.trouble.is_transient(), u32::MAX),
-        _ => (false, 0),
+    let tries = match error {
+        FetchError::Remote(e) => tries(e.trouble),
+        _ => 0,
     };
     let earlier = entries.iter().map(|entry| entry.troubles).max().unwrap_or(0);
     let at = Instant::now() + pause(TROUBLE_PAUSE, earlier, TROUBLE_PAUSE_MOST);
@@ -76,7 +87,7 @@ pub fn after_trouble(queue: &Queue, entries: Vec<Entry>, error: &FetchError) {
     for mut entry in entries {
         entry.troubles += 1;
         entry.ticket.note(&error.to_string());
-        if transient && entry.troubles < tries && at < entry.until {
+        if entry.troubles < tries && at < entry.until {
             entry.pause = Some(at);
             again.push(entry);
         } else {

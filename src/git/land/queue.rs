@@ -208,12 +208,8 @@ impl Queue {
         let since = Instant::now();
         let mut waiting = locked(&queue.waiting);
         waiting.arrivals += 1;
-        let ticket = Arc::new(Ticket {
-            arrival: waiting.arrivals,
-            since,
-            state: Mutex::default(),
-            cancelled: Notify::new(),
-        });
+        let ticket =
+            Arc::new(Ticket { arrival: waiting.arrivals, since, state: Mutex::default(), cancelled: Notify::new() });
         let entry = Entry {
             until: since + request.budget.time,
             request: Arc::new(request),

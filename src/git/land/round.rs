@@ -49,7 +49,12 @@ pub async fn run(queue: &Queue, batch: Vec<Entry>) {
 }
 
 /// Known from our last push or a recent fetch, else one fetch.
-async fn tip(queue: &Queue, mirror: &std::sync::Arc<Mirror>, branch: &BranchName, batch: &[Entry]) -> Result<RemoteTip, FetchError> {
+async fn tip(
+    queue: &Queue,
+    mirror: &std::sync::Arc<Mirror>,
+    branch: &BranchName,
+    batch: &[Entry],
+) -> Result<RemoteTip, FetchError> {
     let recent = mirror.recent_tip(branch, queue.settings.tip_age);
     let overtaken = queue.landed_elsewhere(mirror.key()).is_some_and(|head| recent != Some(RemoteTip::At(head)));
     let unsure = batch.iter().any(|entry| entry.unsure.is_some());
@@ -115,7 +120,12 @@ async fn send(mirror: &Mirror, push: &Push<'_>, chain: &Chain) -> Result<PushAns
             link.entry.tell(LandProgress::Pushing);
         }
         match mirror.remote.push(mirror.path(), push).await {
-            Err(error) if repeats < REPEATS && matches!(error.trouble, Trouble::Unreachable | Trouble::Other) => {
+            // One that hung until its deadline had its time.
+            Err(error)
+                if repeats < REPEATS
+                    && error.source.is_none()
+                    && matches!(error.trouble, Trouble::Unreachable | Trouble::Other) =>
+            {
                 tokio::time::sleep(pause(Duration::from_millis(200), repeats, Duration::from_secs(2))).await;
                 repeats += 1;
             }

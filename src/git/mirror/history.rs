@@ -86,7 +86,11 @@ pub fn walk(repository: &git2::Repository, tip: &CommitId, base: Option<&CommitI
 }
 
 /// Whether these commits, oldest first, stand one on the other and the first on `below`.
-pub fn stands_on(repository: &git2::Repository, commits: &[CommitId], below: Option<&CommitId>) -> Result<bool, git2::Error> {
+pub fn stands_on(
+    repository: &git2::Repository,
+    commits: &[CommitId],
+    below: Option<&CommitId>,
+) -> Result<bool, git2::Error> {
     let odb = repository.odb()?;
     let mut below = below;
     for id in commits {

@@ -1,6 +1,7 @@
 //! Mirrors: bare local copies of remotes, one per (address, credential scope), kept across
 //! restarts and shared by all promotions. Files: `open` (made, checked, taken over), `book` (what
-//! is known of the remote's branches), `wishes` (many fetches made one), `history` (walks), `pins`.
+//! is known of the remote's branches), `wishes` (many fetches made one), `bring` (one fetch, with
+//! what can go wrong in it), `history` (walks), `pins`.
 
 use std::{
     collections::HashMap,
@@ -19,23 +20,27 @@ use super::{
     command::Git,
     credentials::Credential,
     id::CommitId,
-    transport::{Remote, RemoteError},
+    transport::{Remote, RemoteError, ssh::Sharing},
     url::RepoUrl,
 };
 
 mod book;
+mod bring;
 pub(super) mod history;
 mod open;
 mod pins;
 mod wishes;
 
+use book::Book;
 pub use book::{FetchedTips, RemoteTip};
 pub use history::HeaderKey;
-use book::Book;
 use wishes::Wishes;
 
 /// How long the answer to "which is the default branch?" is believed.
 const DEFAULT_BRANCH_AGE: Duration = Duration::from_secs(600);
+
+/// Distrust that arrives so soon after a mirror was begun anew is about the old one.
+const SETTLED_FOR: Duration = Duration::from_secs(10);
 
 /// A mirror's name in its directory and in the journal; says nothing about the credential.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -168,8 +173,18 @@ pub struct Mirrors {
     root: PathBuf,
     git: Git,
     opened: tokio::sync::Mutex<HashMap<MirrorKey, Arc<Mirror>>>,
+    ssh: Sharing,
     /// Locked while this lives; the system frees it when the process dies.
-    _owner: std::fs::File,
+    owner: std::fs::File,
+}
+
+impl Drop for Mirrors {
+    fn drop(&mut self) {
+        // Closing is not enough: a child that was forked this very moment has the file open too.
+        if let Err(error) = self.owner.unlock() {
+            tracing::warn!(root = %self.root.display(), %error, "the mirrors could not be unlocked");
+        }
+    }
 }
 
 impl Mirrors {
@@ -177,7 +192,7 @@ impl Mirrors {
     pub fn open(root: &Path, git: Git) -> Result<Self, MirrorError> {
         let owner = open::take_root(root)?;
         open::scratch(&scratch_path(root))?;
-        Ok(Self { root: root.to_owned(), git, opened: tokio::sync::Mutex::default(), _owner: owner })
+        Ok(Self { root: root.to_owned(), git, opened: tokio::sync::Mutex::default(), ssh: Sharing::new(), owner })
     }
 
     /// The mirror for this address and credential: the same one for all spellings of the address.
@@ -193,12 +208,8 @@ impl Mirrors {
             move || open::mirror(&path)
         })
         .await?;
-        let remote = Remote {
-            git: self.git.clone(),
-            url: url.clone(),
-            credential: credential.clone(),
-            keys: self.root.join("keys"),
-        };
+        let keys = self.root.join("keys");
+        let remote = Remote::new(self.git.clone(), url.clone(), credential.clone(), keys, &self.ssh);
         let mirror = Arc::new(Mirror::new(path, key.clone(), remote, notes));
         opened.insert(key, Arc::clone(&mirror));
         Ok(mirror)
@@ -248,6 +259,8 @@ pub struct Mirror {
     depth: tokio::sync::Mutex<()>,
     default_branch: tokio::sync::Mutex<Option<(BranchName, Instant)>>,
     notes: Mutex<Vec<String>>,
+    /// When it was last begun anew.
+    replaced: Mutex<Option<Instant>>,
 }
 
 impl Mirror {
@@ -261,6 +274,7 @@ impl Mirror {
             depth: tokio::sync::Mutex::default(),
             default_branch: tokio::sync::Mutex::default(),
             notes: Mutex::new(notes),
+            replaced: Mutex::default(),
         }
     }
 
@@ -325,6 +339,16 @@ impl Mirror {
         pins::unpin_all(&self.path, promotion_uid)
     }
 
+    /// An object that should be here cannot be read: the mirror is put aside and begun anew. What was
+    /// pinned in it is lost, so promotions in progress replay.
+    pub async fn distrust(&self, why: &str) -> Result<(), FetchError> {
+        let asked = Instant::now();
+        let _depth = self.depth.lock().await;
+        // Many meet the same damage at once.
+        let settled = locked(&self.replaced).is_some_and(|when| when + SETTLED_FOR > asked);
+        if settled { Ok(()) } else { self.replace(why).await }
+    }
+
     /// Our push put the branch there.
     pub(super) async fn pushed(&self, branch: &BranchName, head: &CommitId) -> Result<(), MirrorError> {
         locked(&self.book).learnt_by_push(branch, head);
@@ -343,9 +367,9 @@ impl Mirror {
     ) -> Result<T, MirrorError> {
         let path = self.path.clone();
         blocking(doing, move || {
-            git2::Repository::open_bare(&path)
-                .and_then(|repository| job(&repository))
-                .map_err(|source| MirrorError::Objects { doing: doing.to_owned(), path: path.display().to_string(), source })
+            git2::Repository::open_bare(&path).and_then(|repository| job(&repository)).map_err(|source| {
+                MirrorError::Objects { doing: doing.to_owned(), path: path.display().to_string(), source }
+            })
         })
         .await
     }

@@ -68,7 +68,7 @@ pub fn mirror(path: &Path) -> Result<Vec<String>, MirrorError> {
     }
     remove_locks(path)?;
     match damage(path)? {
-        None => drop_unreadable_tips(path),
+        None => drop_unreadable_refs(path),
         Some(why) => renew(path, &why).map(|note| vec![note]),
     }
 }
@@ -121,18 +121,19 @@ fn foreign(settings: &git2::Config) -> Option<&'static str> {
     }
 }
 
-/// A branch whose commit or tree cannot be read is forgotten, so that it is fetched again.
-fn drop_unreadable_tips(path: &Path) -> Result<Vec<String>, MirrorError> {
+/// A ref whose object cannot be read is forgotten: a branch is fetched again, what a pin kept is lost
+/// anyway, and each would fail every fetch.
+fn drop_unreadable_refs(path: &Path) -> Result<Vec<String>, MirrorError> {
     let doing = "checking branches";
     let repository = git2::Repository::open_bare(path).map_err(objects_error(doing, path))?;
-    let refs = repository.references_glob("refs/remotes/r/*").map_err(objects_error(doing, path))?;
+    let refs = repository.references().map_err(objects_error(doing, path))?;
     let mut notes = Vec::new();
     for found in refs {
         let mut found = found.map_err(objects_error(doing, path))?;
-        if found.peel_to_tree().is_err() {
+        if found.kind() == Some(git2::ReferenceType::Direct) && found.peel_to_tree().is_err() {
             let name = found.name().unwrap_or("a ref").to_owned();
             found.delete().map_err(objects_error(doing, path))?;
-            notes.push(format!("{name} could not be read and is fetched again"));
+            notes.push(format!("{name} could not be read and was forgotten"));
         }
     }
     Ok(notes)

@@ -2,6 +2,7 @@
 //! words around it only explain.
 
 use super::{Output, Trouble};
+use crate::git::redact;
 
 /// What the server did with our ref.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,11 +47,11 @@ const PROTECTED: &[&str] = &[
 
 /// The answer for `target` in a finished push, if the server got as far as giving one.
 pub(super) fn read_push(said: &Output, target: &str) -> Option<PushAnswer> {
-    said.stdout.lines().find_map(|line| read_line(line, target, &said.stderr))
+    said.stdout.lines().find_map(|line| read_line(line, target, said))
 }
 
 /// One line: a flag, tab, `from:to`, tab, a summary that may end in a reason in brackets.
-fn read_line(line: &str, target: &str, stderr: &str) -> Option<PushAnswer> {
+fn read_line(line: &str, target: &str, said: &Output) -> Option<PushAnswer> {
     let mut fields = line.splitn(3, '\t');
     let (flag, refs, summary) = (fields.next()?, fields.next()?, fields.next()?);
     if refs.rsplit_once(':')?.1 != target {
@@ -61,8 +62,8 @@ fn read_line(line: &str, target: &str, stderr: &str) -> Option<PushAnswer> {
         "=" => Some(PushAnswer::Landed { already: true }),
         "!" => {
             let reason = summary.split_once('(').map_or(summary, |(_, rest)| rest.trim_end_matches(')'));
-            let server = words(stderr);
-            let words = if server.is_empty() { reason.to_owned() } else { format!("{reason}: {server}") };
+            let (shown, server) = (redact::secrets(reason, &said.secrets), words(&said.stderr));
+            let words = if server.is_empty() { shown } else { format!("{shown}: {server}") };
             Some(PushAnswer::NotUpdated { reason: kind_of(reason, &words), words })
         }
         _ => None,

@@ -76,6 +76,21 @@ fn a_login_leaves_the_command_line() {
 }
 
 #[test]
+fn where_ssh_connects_to() {
+    for (address, want) in [
+        ("git@h:o/r", Some(("git@h", None))),
+        ("ssh://git@h:22/o/r", Some(("git@h", Some("22")))),
+        ("ssh://h/o/r", Some(("h", None))),
+        ("https://h/o/r", None),
+        ("/srv/r", None),
+        ("file:///srv/r", None),
+    ] {
+        let got = url(address).ssh_destination().map(|d| (d.login, d.port));
+        assert_eq!(got, want.map(|(l, p)| (l.to_owned(), p.map(str::to_owned))), "{address}");
+    }
+}
+
+#[test]
 fn what_git_must_not_be_given() {
     for bad in ["", "  ", "-x", "ext::sh -c x", "ftp://h/x", "../r", "o/r", "not even a url"] {
         assert!(bad.parse::<RepoUrl>().is_err(), "{bad:?}");
