@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{
-    YamlError,
+    YamlError, block,
     find::{self, Route},
     key,
     place::Text,
@@ -163,13 +163,16 @@ pub(super) fn replacement(node: &Node, value: &Value, text: &Text<'_>) -> Edit {
             }
         }
         Style::Block => {
+            let header_end = text.line_end(start);
             // A comment behind the `|` stays.
-            let header = text.slice(start, text.line_end(start));
-            let after = header.trim_start_matches(|c: char| !c.is_whitespace());
-            if !after.trim().is_empty() {
-                written.push_str(after);
-            }
-            return Edit { start, end: end.max(text.line_end(start)), text: written };
+            let header = text.slice(start, header_end);
+            let comment = header.trim_start_matches(|c: char| !c.is_whitespace());
+            let comment = if comment.trim().is_empty() { "" } else { comment };
+            let written = match value.as_str().and_then(|value| block::write(text, header, start..end, value)) {
+                Some(lines) => format!("{}{comment}{}", lines.header, lines.body),
+                None => format!("{written}{comment}"),
+            };
+            return Edit { start, end: end.max(header_end), text: written };
         }
         _ => {}
     }

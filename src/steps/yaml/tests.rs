@@ -31,6 +31,11 @@ fn only_the_bytes_of_the_value_change() {
         ("C08 keep", "note: |+\n  one\n\nafter: x\n", "note", json!("v2"), "note: v2\nafter: x\n"),
         ("C08 anchored block", "note: &n !!str |\n  one\nb: *n\n", "note", json!("v2"), "note: &n !!str v2\nb: *n\n"),
         ("C08 last, no newline", "a:\n  - |\n    one", "a.0", json!("x"), "a:\n  - x"),
+        ("block stays a block", "a:\n  note: |  # why\n     one\n\n  b: 1\n", "a.note", json!("x\n  # y\n\nz: 1\n"), "a:\n  note: |  # why\n     x\n       # y\n\n     z: 1\n\n  b: 1\n"),
+        ("block, other end", "a: |\r\n  one\r\nb: 1\r\n", "a", json!("x\ny"), "a: |-\r\n  x\r\n  y\r\nb: 1\r\n"),
+        ("no block for spaces at the ends", "a: |\n  one\n", "a", json!("x \ny"), "a: \"x \\ny\"\n"),
+        ("no block for a first space", "a: |\n  one\n", "a", json!(" x\ny"), "a: \" x\\ny\"\n"),
+        ("no block at the end", "a: |\n  one", "a", json!("x\ny\n"), "a: \"x\\ny\\n\"\n".trim_end()),
         ("C10", "tag: &t v1\ncopy: *t\n", "tag", json!("v2"), "tag: &t v2\ncopy: *t\n"),
         ("C10 with tag", "tag: !!str &t 'v1'\ncopy: *t\n", "tag", json!("12"), "tag: !!str &t '12'\ncopy: *t\n"),
         ("alias itself", "tag: &t v1\ncopy: *t # c\n", "copy", json!("v2"), "tag: &t v1\ncopy: v2 # c\n"),
@@ -159,7 +164,7 @@ fn strings_that_a_reader_would_retype_are_quoted_in_the_style_that_is_there() {
 const PUNCTUATION: &[&str] = &[
     "feat: x #1", "*star", "&amp", "@x", "%d", "- dash", "a: ", "\"q\"", "it's", "{x", " lead", "two\nlines", "🚀", "#x",
     "---", "...", "? x", "a:", "!x", "`x`", "|", ">", "tail ", "tab\there", "nul\0", "bell\u{7}", "nel\u{85}",
-    "ls\u{2028}", "bom\u{feff}", "\\", "\r\n", "]", ",", "a]b", "a,b", "x #y", "x#y", "'", "''", "a'b\"c", "\u{e000}",
+    "ls\u{2028}", "a\nb\n", "a\n\n b\n#c", "a\n\n", "\na\nb", "a\n\tb", "a\n \nb", "bom\u{feff}", "\\", "\r\n", "]", ",", "a]b", "a,b", "x #y", "x#y", "'", "''", "a'b\"c", "\u{e000}",
     "\u{1f680}\u{200d}", ":", "::", "[a]", "null ", "\u{fffe}", "1:2:x",
 ];
 
