@@ -123,6 +123,11 @@ impl Files {
         Self { state, mirrors }
     }
 
+    /// Where the repositories are: mounting a new checkout needs it.
+    pub fn mirrors(&self) -> Arc<dyn MirrorPaths + Send + Sync> {
+        Arc::clone(&self.mirrors)
+    }
+
     /// Runs `edit` on the opened workspace, beside the async threads. What it did counts only if it returns Ok:
     /// a step changes everything that it wants or nothing.
     pub async fn edit<T, F>(&mut self, edit: F) -> Result<T, StepError>
