@@ -16,6 +16,8 @@
 //! | [`repositories`], [`course`], [`tools`] | where commits come from; what a promotion and its replays share; what all share |
 
 
+#[cfg(test)]
+
 /// An error and its causes as one sentence.
 fn sentence(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
@@ -32,6 +34,7 @@ fn sentence(error: &dyn std::error::Error) -> String {
 }
 
 pub mod course;
+pub mod fixture;
 pub mod gate;
 pub mod journal;
 pub mod keeper;

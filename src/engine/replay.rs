@@ -157,7 +157,7 @@ async fn one(
     };
     let clock = record.clock.unwrap_or_else(Timestamp::now);
     let now = Past { outputs: again.outputs.clone(), ..past.clone() };
-    let evaluated = course.scope.configure(course, Moment { at, clock, past: now }).await.map_err(differs)?;
+    let evaluated = course.scope.configure(course, Moment { at, clock, past: now, again: true }).await.map_err(differs)?;
     let problems = kind.check(&evaluated.value);
     if !problems.is_empty() {
         return Err(differs(problems.join("; ")));

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 
 use super::{
     journal::FoundRecord,
-    port::{Kind, PortError, PortExt, Texts},
+    port::{Kind, PortError, Texts},
     step::{Found, Repositories, Revision, StepError},
     tools::Tools,
     workspace::MirrorKey,
@@ -18,6 +18,7 @@ use crate::{
         id::CommitId,
         mirror::{FetchError, Mirror},
         objects::Objects,
+        transport::Trouble,
         url::RepoUrl,
     },
     kargo::{ProjectName, meta},
@@ -104,7 +105,7 @@ fn credential_of(texts: &Texts) -> Option<Credential> {
 /// A failed fetch in the words of a step.
 pub fn fetch_error(mirror: &Mirror, error: FetchError) -> StepError {
     let doing = format!("cannot fetch from {}", mirror.url());
-    let transient = matches!(&error, FetchError::Remote(remote) if remote.trouble.is_transient());
+    let transient = matches!(&error, FetchError::Remote(remote) if matches!(remote.trouble, Trouble::Unreachable | Trouble::Other));
     if transient { StepError::transient(doing).because(error) } else { StepError::errored(doing).because(error) }
 }
 

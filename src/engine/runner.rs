@@ -21,7 +21,7 @@ use crate::{
 
 pub mod attempt;
 mod ends;
-mod one;
+pub(super) mod one;
 pub mod verdict;
 
 /// What a running promotion is told from outside.
@@ -57,7 +57,7 @@ pub enum Rest {
 }
 
 /// What a step leads to.
-pub(super) enum Flow {
+pub(in crate::engine) enum Flow {
     /// The next step.
     Next,
     /// Back to that step, which has to be done again.
@@ -71,7 +71,7 @@ pub(super) enum Flow {
 
 /// Why the work ended before the promotion did.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Stopped {
+pub(in crate::engine) enum Stopped {
     #[error(transparent)]
     Ledger(#[from] LedgerError),
     #[error("the run ended at {0}, as a test asked")]
@@ -263,8 +263,9 @@ impl Runner {
 
 /// Completes when there is something else to do than to go on.
 async fn told(control: &mut watch::Receiver<Control>) -> Control {
-    match control.wait_for(|control| *control != Control::Go).await {
-        Ok(control) => control.clone(),
+    let told = control.wait_for(|control| *control != Control::Go).await.map(|control| control.clone());
+    match told {
+        Ok(control) => control,
         // Nobody is there to tell anything any more.
         Err(_) => std::future::pending().await,
     }

@@ -2,6 +2,7 @@
 
 use std::{collections::HashMap, fmt, path::PathBuf, sync::Arc, time::Duration};
 
+use sha2::{Digest, Sha256};
 use tokio::sync::broadcast;
 
 use super::{
@@ -15,7 +16,7 @@ use crate::{
         land::Landers,
         mirror::{Mirror, Mirrors},
     },
-    kargo::{Alias, Phase, ProjectName, PromotionName, StageName},
+    kargo::{Alias, Phase, ProjectName, PromotionName, StageName, artifact::hex},
 };
 
 /// Whether an answer to a gate is believed.
@@ -45,6 +46,8 @@ pub struct Settings {
     pub verification: Verification,
     /// This process's claim.
     pub epoch: Epoch,
+    /// Where shared ConfigMaps and Secrets are; none where there are none.
+    pub shared_namespace: Option<ProjectName>,
     /// For `ctx.uiBaseUrl`.
     pub ui_base_url: String,
     /// How long a step tries what may work later, where it has no timeout of its own.
@@ -74,6 +77,7 @@ impl Settings {
             concurrency: 64,
             verification: Verification::Required,
             epoch: Epoch { holder: holder.into(), transitions: 0 },
+            shared_namespace: None,
             ui_base_url: String::new(),
             transient_budget: Duration::from_secs(300),
             first_pause: Duration::from_secs(1),
@@ -140,6 +144,8 @@ pub struct Tools {
     pub landers: Landers,
     /// Mirrors in use, by the name that journals have for them.
     opened: std::sync::Mutex<HashMap<MirrorKey, Arc<Mirror>>>,
+    /// Kept beside the mirrors: whoever reads a journal cannot try configurations against its digests.
+    digest_key: Vec<u8>,
     news: broadcast::Sender<Happening>,
 }
 
@@ -147,16 +153,27 @@ pub struct Tools {
 const NEWS_KEPT: usize = 1024;
 
 impl Tools {
-    /// Puts them together.
+    /// Puts them together. Blocking: reads or makes a small file beside the mirrors.
     pub fn new(
         settings: Settings,
         port: Arc<dyn Port>,
         registry: Arc<dyn Registry>,
         mirrors: Arc<Mirrors>,
         landers: Landers,
-    ) -> Self {
+    ) -> std::io::Result<Self> {
         let (news, _) = broadcast::channel(NEWS_KEPT);
-        Self { settings, port, registry, mirrors, landers, opened: std::sync::Mutex::default(), news }
+        let digest_key = digest_key(&mirrors.scratch().with_file_name("digests.key"))?;
+        Ok(Self { settings, port, registry, mirrors, landers, opened: std::sync::Mutex::default(), digest_key, news })
+    }
+
+    /// A digest of `text` for one promotion that tells nothing to whoever has not the key.
+    pub fn digest(&self, uid: &str, text: &str) -> String {
+        let mut hash = Sha256::new();
+        for part in [self.digest_key.as_slice(), uid.as_bytes(), text.as_bytes()] {
+            hash.update(part.len().to_be_bytes());
+            hash.update(part);
+        }
+        hex(&hash.finalize())
     }
 
     /// News from now on.
@@ -187,6 +204,19 @@ impl Tools {
     pub fn paths(&self) -> Arc<dyn MirrorPaths + Send + Sync> {
         Arc::new(Paths(Arc::clone(&self.mirrors)))
     }
+}
+
+fn digest_key(path: &std::path::Path) -> std::io::Result<Vec<u8>> {
+    use std::{io::Write, os::unix::fs::OpenOptionsExt};
+    match std::fs::read(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+        other => return other,
+    }
+    let mut key = vec![0; 32];
+    getrandom::fill(&mut key).map_err(std::io::Error::other)?;
+    let mut file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+    file.write_all(&key)?;
+    Ok(key)
 }
 
 struct Paths(Arc<Mirrors>);

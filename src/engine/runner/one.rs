@@ -65,7 +65,7 @@ impl Runner {
     }
 
     fn moment(&self, at: usize, clock: Timestamp) -> Moment {
-        Moment { at, clock, past: self.past() }
+        Moment { at, clock, past: self.past(), again: false }
     }
 
     /// Whether the step runs at all.
