@@ -1,0 +1,3 @@
+//! The console as a person meets it: keys in, pictures out.
+
+mod lists;
