@@ -22,11 +22,11 @@ pub fn perform(state: &mut State, command: Command) -> Vec<Effect> {
         return Vec::new();
     }
     match command {
-        Command::Open => return open(state),
+        Command::Open => open(state),
         Command::Back => return update::back(state),
         Command::Quit => return update::quit(state),
-        Command::Approve => return AnswerDialog::open(state, true),
-        Command::Reject => return AnswerDialog::open(state, false),
+        Command::Approve => AnswerDialog::open(state, true),
+        Command::Reject => AnswerDialog::open(state, false),
         Command::Retry => Confirm::retry(state),
         Command::Abort => Confirm::abort(state),
         Command::Promote => Promote::open(state),
@@ -56,10 +56,10 @@ pub fn perform(state: &mut State, command: Command) -> Vec<Effect> {
         Command::Help => over(state, Place::Help),
         Command::Log => over(state, Place::Log),
         Command::Errors => over(state, Place::Errors),
-        Command::Promotions => return go(state, Kind::Promotions),
-        Command::Approvals => return go(state, Kind::Requests),
-        Command::Stages => return go(state, Kind::Stages),
-        Command::Freight => return go(state, Kind::Freight),
+        Command::Promotions => state.replace(Screen::List(Kind::Promotions)),
+        Command::Approvals => state.replace(Screen::List(Kind::Requests)),
+        Command::Stages => state.replace(Screen::List(Kind::Stages)),
+        Command::Freight => state.replace(Screen::List(Kind::Freight)),
         Command::AllProjects => scope(state, None),
         Command::Project => {}
         Command::Utc => state.utc = !state.utc,
@@ -84,20 +84,6 @@ pub fn scope(state: &mut State, project: Option<ProjectName>) {
     feed::reshape_all(state);
 }
 
-/// What is no longer needed when a screen closes.
-pub fn closed(screen: &Screen) -> Option<Effect> {
-    match screen {
-        Screen::Promotion(_) => Some(Effect::CloseDetail),
-        Screen::Request(_) => Some(Effect::CloseRequest),
-        _ => None,
-    }
-}
-
-/// Goes to a table; what was open closes.
-fn go(state: &mut State, kind: Kind) -> Vec<Effect> {
-    state.replace(Screen::List(kind)).iter().filter_map(closed).collect()
-}
-
 /// Lays a text over the screen, or takes it away again.
 fn over(state: &mut State, place: Place) {
     if state.place() == place {
@@ -112,25 +98,22 @@ fn over(state: &mut State, place: Place) {
     });
 }
 
-fn open(state: &mut State) -> Vec<Effect> {
+fn open(state: &mut State) {
     if let Screen::List(Kind::Requests) = state.screen() {
-        let Some(key) = state.tables.requests.current().map(Row::key) else { return Vec::new() };
-        let scroll = Scroll::default();
-        state.push(Screen::Request(Box::new(OpenRequest { key: key.clone(), request: None, error: None, scroll })));
-        return vec![Effect::FetchRequest(key)];
+        if let Some(key) = state.tables.requests.current().map(Row::key) {
+            state.push(Screen::Request(Box::new(OpenRequest { key, scroll: Scroll::default() })));
+        }
+        return;
     }
-    let Some(key) = state.tables.promotions.current().map(Row::key) else { return Vec::new() };
+    let Some(key) = state.tables.promotions.current().map(Row::key) else { return };
     state.push(Screen::Promotion(Box::new(OpenPromotion {
-        key: key.clone(),
-        detail: None,
-        error: None,
+        key,
         step: 0,
         following: true,
         reading: false,
         whole: false,
         scroll: Scroll::default(),
     })));
-    vec![Effect::OpenPromotion(key)]
 }
 
 fn refresh(state: &mut State) -> Vec<Effect> {

@@ -77,6 +77,13 @@ impl Clock {
         moment.0.to_zoned(self.zone.clone()).strftime("%H:%M:%S %Z").to_string()
     }
 
+    /// Remembers that what is shown changes just after `moment`, if that is still to come.
+    pub fn due_after(&self, moment: Timestamp) {
+        if moment.as_second() >= self.now {
+            self.remember(moment.as_second().saturating_add(1));
+        }
+    }
+
     fn remember(&self, second: i64) {
         let second = second.max(self.now.saturating_add(1));
         if self.next.get().is_none_or(|next| second < next) {

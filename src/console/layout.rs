@@ -2,7 +2,7 @@
 
 use ratatui::layout::{Rect, Size};
 
-use super::state::{OpenPromotion, Place, State};
+use super::state::{Place, Screen, State};
 
 /// Below this one line says that the window is too small.
 pub const MIN: Size = Size { width: 40, height: 8 };
@@ -42,8 +42,8 @@ pub struct PromotionParts {
 }
 
 /// The parts of a Promotion's screen: as many steps as there are, but at most half, and the rest for the text.
-pub fn promotion(body: Rect, open: &OpenPromotion) -> PromotionParts {
-    let steps = open.detail.as_ref().map_or(1, |detail| detail.promotion.spec.steps.len().max(1));
+pub fn promotion(body: Rect, steps: usize) -> PromotionParts {
+    let steps = steps.max(1);
     let most = (body.height.saturating_sub(2) / 2).max(1);
     let steps = u16::try_from(steps).unwrap_or(u16::MAX).min(most);
     let row = |y: u16, height: u16| Rect { y: body.y + y, height, ..body };
@@ -55,12 +55,17 @@ pub fn promotion(body: Rect, open: &OpenPromotion) -> PromotionParts {
     }
 }
 
+/// How many steps a Promotion has, as far as is known.
+pub fn steps(state: &State, key: &super::message::Key) -> usize {
+    state.detail.of(key).map_or(0, |detail| detail.promotion.spec.steps.len())
+}
+
 /// Rows of a table, or lines of a text, that the window shows at once.
 pub fn page(state: &State) -> usize {
     let Some(parts) = parts(state.size) else { return 1 };
     let height = match (state.place(), state.screen()) {
         (Place::Promotions | Place::Approvals | Place::Stages | Place::Freight, _) => parts.body.height - 1,
-        (_, super::state::Screen::Promotion(open)) => promotion(parts.body, open).text.height,
+        (_, Screen::Promotion(open)) => promotion(parts.body, steps(state, &open.key)).text.height,
         _ => parts.body.height,
     };
     usize::from(height).max(1)

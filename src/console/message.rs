@@ -6,6 +6,7 @@ use crate::{
     kargo::{
         Alias, ApprovalRequest, FreightName, ProjectName, Promotion, PromotionName, RequestName, StageName, Timestamp,
         Uid,
+        approval::ChangedFile,
     },
     rules::rows::{FreightRow, PromotionRow, RequestRow, StageRow},
 };
@@ -128,6 +129,12 @@ pub struct FileCount {
     pub added: u32,
     /// Lines removed.
     pub removed: u32,
+}
+
+impl From<&ChangedFile> for FileCount {
+    fn from(file: &ChangedFile) -> Self {
+        Self { path: file.path.clone(), added: file.added, removed: file.removed }
+    }
 }
 
 /// News of the objects of one kind, or of how good that news is.

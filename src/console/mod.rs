@@ -28,6 +28,7 @@ mod theme;
 mod update;
 mod verdict;
 mod view;
+mod watch;
 mod widgets;
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use super::{
     layout,
     message::Kind,
     screens,
-    state::{Screen, State},
+    state::{Screen, Scroll, State},
 };
 
 /// Where a movement leads from `at`, among `count`, in a window of `page`.
@@ -50,11 +50,11 @@ pub fn perform(state: &mut State, command: Command) {
         && !open.reading
         && matches!(command, Command::Up | Command::Down | Command::Top | Command::Bottom)
     {
+        let steps = layout::steps(state, &open.key);
         if let Some(open) = state.open_promotion() {
-            let steps = open.detail.as_ref().map_or(0, |detail| detail.promotion.spec.steps.len());
             open.step = target(command, open.step, steps, page);
             open.following = false;
-            open.scroll.top = 0;
+            open.scroll = Scroll::default();
         }
         return;
     }
@@ -68,7 +68,7 @@ pub fn perform(state: &mut State, command: Command) {
 }
 
 /// The scrolled text of a screen.
-fn scroll(screen: &mut Screen) -> Option<&mut super::state::Scroll> {
+fn scroll(screen: &mut Screen) -> Option<&mut Scroll> {
     match screen {
         Screen::List(_) => None,
         Screen::Promotion(open) => Some(&mut open.scroll),

@@ -187,13 +187,15 @@ struct Console<'a, W: Write> {
 impl<W: Write> Console<'_, W> {
     /// Draws the state; gives the moment from which on that is out of date.
     fn draw(&mut self) -> Result<Option<Timestamp>, ConsoleError> {
-        self.state.now = (self.state.context.now)();
         let Size { width, height } = self.state.size;
         if std::mem::take(&mut self.state.redraw_all) {
             self.surface.forget();
         }
         let mut picture = Buffer::empty(Rect { x: 0, y: 0, width, height });
-        let next = terminal::guarded(|| view(&self.state, &mut picture));
+        let next = terminal::guarded(|| {
+            self.state.now = (self.state.context.now)();
+            view(&self.state, &mut picture)
+        });
         self.surface.draw(picture).map_err(ConsoleError::Write)?;
         Ok(next)
     }
@@ -222,8 +224,10 @@ impl<W: Write> Console<'_, W> {
             Message::Signal(signal) => Some(*signal),
             _ => None,
         };
-        self.state.now = (self.state.context.now)();
-        let effects = terminal::guarded(|| update(&mut self.state, message));
+        let effects = terminal::guarded(|| {
+            self.state.now = (self.state.context.now)();
+            update(&mut self.state, message)
+        });
         for effect in effects {
             match effect {
                 Effect::Quit(leave) => return Ok(Some(signal.map_or(How::Quit(leave), How::Signal))),

@@ -19,6 +19,7 @@ use super::{
     sort::{Column, Sort, View},
     table::Table,
     theme::Theme,
+    watch::Watched,
 };
 
 /// Lines of the executor that are kept.
@@ -114,12 +115,8 @@ pub struct Scroll {
 /// A Promotion with its steps.
 #[derive(Debug)]
 pub struct OpenPromotion {
-    /// Which.
+    /// Which; the whole of it is in [`State::detail`].
     pub key: Key,
-    /// The whole of it, once it came.
-    pub detail: Option<Box<Detail>>,
-    /// Why it did not come.
-    pub error: Option<String>,
     /// The step that the cursor is on.
     pub step: usize,
     /// Whether nobody moved the cursor yet: then it follows the promotion.
@@ -135,12 +132,8 @@ pub struct OpenPromotion {
 /// A request with its change.
 #[derive(Debug)]
 pub struct OpenRequest {
-    /// Which.
+    /// Which; the whole of it is in [`State::request`].
     pub key: Key,
-    /// The whole of it, once it came.
-    pub request: Option<Box<ApprovalRequest>>,
-    /// Why it did not come.
-    pub error: Option<String>,
     /// The text.
     pub scroll: Scroll,
 }
@@ -272,6 +265,10 @@ pub struct State {
     pub lenses: PerKind<Lens>,
     /// The screens, the last one on top; never empty.
     screens: Vec<Screen>,
+    /// The whole Promotion that is looked at.
+    pub detail: Watched<Detail>,
+    /// The whole request that is looked at.
+    pub request: Watched<ApprovalRequest>,
     /// What lies over the screen and takes the keys.
     pub dialog: Option<Dialog>,
     /// The line that is being typed.
@@ -314,6 +311,8 @@ impl State {
             feeds: PerKind::default(),
             lenses: PerKind::default(),
             screens: vec![Screen::List(Kind::Promotions)],
+            detail: Watched::default(),
+            request: Watched::default(),
             dialog: None,
             prompt: None,
             flash: None,
@@ -364,29 +363,26 @@ impl State {
     }
 
     /// Closes the screen on top, unless it is the last.
-    pub fn pop(&mut self) -> Option<Screen> {
-        if self.screens.len() > 1 { self.screens.pop() } else { None }
+    pub fn pop(&mut self) {
+        if self.screens.len() > 1 {
+            self.screens.pop();
+        }
     }
 
-    /// Closes every screen and opens one; gives back what was open, the top first.
-    pub fn replace(&mut self, screen: Screen) -> Vec<Screen> {
-        let mut old = std::mem::replace(&mut self.screens, vec![screen]);
-        old.reverse();
-        old
+    /// Closes every screen and opens one.
+    pub fn replace(&mut self, screen: Screen) {
+        self.screens = vec![screen];
+    }
+
+    /// The screens, the top first.
+    pub fn layers(&self) -> impl Iterator<Item = &Screen> {
+        self.screens.iter().rev()
     }
 
     /// The open Promotion, on whatever layer.
     pub fn open_promotion(&mut self) -> Option<&mut OpenPromotion> {
         self.screens.iter_mut().rev().find_map(|screen| match screen {
             Screen::Promotion(open) => Some(&mut **open),
-            _ => None,
-        })
-    }
-
-    /// The open request, on whatever layer.
-    pub fn open_request(&mut self) -> Option<&mut OpenRequest> {
-        self.screens.iter_mut().rev().find_map(|screen| match screen {
-            Screen::Request(open) => Some(&mut **open),
             _ => None,
         })
     }

@@ -1,7 +1,7 @@
 //! What a command is about: the object under the cursor, or the one that is open.
 
 use crate::{
-    kargo::{ApprovalRequest, ProjectName, StageName, approval::RequestPhase},
+    kargo::{ProjectName, StageName, approval::RequestPhase},
     rules::rows::{PromotionRow, RequestRow},
 };
 
@@ -14,11 +14,16 @@ use super::{
 pub fn promotion(state: &State) -> Option<PromotionRow> {
     match state.screen() {
         Screen::List(Kind::Promotions) => state.tables.promotions.current().cloned(),
-        Screen::Promotion(open) => match &open.detail {
-            Some(detail) => Some(PromotionRow::of(&detail.promotion)),
-            None => state.tables.promotions.get(&open.key).cloned(),
-        },
+        Screen::Promotion(open) => of_key(state, &open.key),
         _ => None,
+    }
+}
+
+/// The row of a Promotion: of the whole object where that is here, else of the table.
+pub fn of_key(state: &State, key: &Key) -> Option<PromotionRow> {
+    match state.detail.of(key) {
+        Some(detail) => Some(PromotionRow::of(&detail.promotion)),
+        None => state.tables.promotions.get(key).cloned(),
     }
 }
 
@@ -36,7 +41,7 @@ pub fn request(state: &State) -> Result<RequestRow, String> {
         Screen::List(Kind::Requests) => {
             state.tables.requests.current().cloned().ok_or_else(|| "nothing is asked".to_owned())
         }
-        Screen::Request(open) => match &open.request {
+        Screen::Request(open) => match state.request.of(&open.key) {
             Some(request) => Ok(RequestRow::of(request)),
             None => state.tables.requests.get(&open.key).cloned().ok_or_else(|| "the request is not here yet".to_owned()),
         },
@@ -56,9 +61,9 @@ fn of_promotion(state: &State) -> Result<RequestRow, String> {
         .filter(|request| request.phase == RequestPhase::Open)
         .collect();
     let step = match state.screen() {
-        Screen::Promotion(screen) => screen
+        Screen::Promotion(screen) => state
             .detail
-            .as_ref()
+            .of(&screen.key)
             .and_then(|detail| detail.promotion.spec.steps.get(screen.step))
             .map(|step| &step.alias),
         _ => None,
@@ -72,14 +77,6 @@ fn of_promotion(state: &State) -> Result<RequestRow, String> {
     }
 }
 
-/// The whole request, if it is the one that is open.
-pub fn whole_request<'a>(state: &'a State, key: &Key) -> Option<&'a ApprovalRequest> {
-    match state.screen() {
-        Screen::Request(open) if open.key == *key => open.request.as_deref(),
-        _ => None,
-    }
-}
-
 /// What copying gives here, byte for byte as the source has it.
 pub fn text(state: &State) -> Option<String> {
     match state.screen() {
@@ -87,9 +84,9 @@ pub fn text(state: &State) -> Option<String> {
         Screen::List(Kind::Stages) => state.tables.stages.current().map(|row| row.key().name),
         Screen::List(Kind::Freight) => state.tables.freight.current().map(|row| row.key().name),
         Screen::List(Kind::Requests) => state.tables.requests.current().map(|row| row.promotion.to_string()),
-        Screen::Request(open) => open.request.as_ref().map(|request| request.spec.change.diff.clone()),
+        Screen::Request(open) => state.request.of(&open.key).map(|request| request.spec.change.diff.clone()),
         Screen::Promotion(open) => {
-            let Some(detail) = &open.detail else { return Some(open.key.name.clone()) };
+            let Some(detail) = state.detail.of(&open.key) else { return Some(open.key.name.clone()) };
             if open.whole {
                 return detail.whole.as_ref().map(|whole| whole.diff.clone());
             }

@@ -14,11 +14,12 @@ use super::{
     moves,
     prompt::{self, Prompt},
     state::{Screen, State, Tone},
+    watch,
 };
 
 /// Takes in one message. The state's `now` and `size` are set by the caller beforehand.
 pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
-    let effects = match message {
+    let mut effects = match message {
         Message::Input(event) => input(state, &event),
         Message::Tick => Vec::new(),
         Message::Feed(event) => {
@@ -30,25 +31,15 @@ pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
             Vec::new()
         }
         Message::DetailFailed { uid, error } => {
-            if let Some(open) = state.open_promotion().filter(|open| open.key.uid == uid) {
-                open.error = Some(error);
-            }
+            state.detail.failed(&uid, error);
             Vec::new()
         }
         Message::Request(request) => {
-            if let Some(Dialog::Answer(dialog)) = &mut state.dialog {
-                dialog.arrived(&request);
-            }
-            if let Some(open) = state.open_request().filter(|open| open.key.uid == request.uid()) {
-                open.request = Some(request);
-                open.error = None;
-            }
+            state.request.arrived(&request.uid(), request);
             Vec::new()
         }
         Message::RequestFailed { uid, error } => {
-            if let Some(open) = state.open_request().filter(|open| open.key.uid == uid) {
-                open.error = Some(error);
-            }
+            state.request.failed(&uid, error);
             Vec::new()
         }
         Message::Done { id, text } => {
@@ -81,6 +72,7 @@ pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
     }
     let page = layout::page(state);
     moves::fit(state, page);
+    effects.extend(watch::follow(state));
     effects
 }
 
@@ -98,8 +90,7 @@ fn arrived(state: &mut State, detail: Box<Detail>) {
         open.step = if status.phase.is_terminal() { bad.unwrap_or(current) } else { current };
     }
     open.step = open.step.min(steps.saturating_sub(1));
-    open.error = None;
-    open.detail = Some(detail);
+    state.detail.arrived(&uid, detail);
 }
 
 /// A retry was held back: asks again, now with the difference.
@@ -239,8 +230,6 @@ pub fn back(state: &mut State) -> Vec<Effect> {
         set_filter(state, String::new());
         return Vec::new();
     }
-    match state.pop() {
-        Some(screen) => act::closed(&screen).into_iter().collect(),
-        None => Vec::new(),
-    }
+    state.pop();
+    Vec::new()
 }

@@ -4,7 +4,7 @@ use crossterm::event::Event;
 use tui_textarea::{TextArea, WrapMode};
 
 use crate::{
-    kargo::{ApprovalRequest, approval::ChangedFile},
+    kargo::approval::ChangedFile,
     rules::rows::RequestRow,
 };
 
@@ -37,8 +37,6 @@ pub struct AnswerDialog {
     pub approve: bool,
     /// The request as it was when the dialog opened; its digest goes into the answer.
     pub row: RequestRow,
-    /// The files of exactly that change, once known.
-    pub files: Vec<ChangedFile>,
     /// The comment.
     pub comment: TextArea<'static>,
     /// Where the keys go.
@@ -48,12 +46,9 @@ pub struct AnswerDialog {
 }
 
 impl AnswerDialog {
-    /// Opens it for the request under the cursor, and asks for the whole of it where it is not here.
-    pub fn open(state: &mut State, approve: bool) -> Vec<Effect> {
-        let Ok(row) = subject::request(state) else { return Vec::new() };
-        let key = row.key();
-        let files = subject::whole_request(state, &key).map(|request| request.spec.change.files.clone());
-        let effects = if files.is_none() { vec![Effect::FetchRequest(key)] } else { Vec::new() };
+    /// Opens it for the request under the cursor.
+    pub fn open(state: &mut State, approve: bool) {
+        let Ok(row) = subject::request(state) else { return };
         let mut comment = TextArea::default();
         comment.set_wrap_mode(WrapMode::WordOrGlyph);
         comment.set_hard_tab_indent(true);
@@ -61,12 +56,10 @@ impl AnswerDialog {
         state.dialog = Some(Dialog::Answer(Box::new(Self {
             approve,
             row,
-            files: files.unwrap_or_default(),
             comment,
             focus: Focus::Cancel,
             error: None,
         })));
-        effects
     }
 
     /// Which request it answers.
@@ -74,10 +67,11 @@ impl AnswerDialog {
         self.row.key()
     }
 
-    /// Takes the files of the request that came, if it is this one and this change.
-    pub fn arrived(&mut self, request: &ApprovalRequest) {
-        if request.uid() == self.row.uid && request.spec.change.digest == self.row.digest {
-            self.files.clone_from(&request.spec.change.files);
+    /// The files of exactly the change that is answered, once known.
+    pub fn files<'a>(&self, state: &'a State) -> &'a [ChangedFile] {
+        match state.request.of(&self.key()) {
+            Some(request) if request.spec.change.digest == self.row.digest => &request.spec.change.files,
+            _ => &[],
         }
     }
 
@@ -106,7 +100,7 @@ impl AnswerDialog {
         let Some(chord) = chord else { return Turn::Stay(Dialog::Answer(self)) };
         self.error = None;
         if chord.is("esc") || chord.is("ctrl-c") {
-            return self.close(state, Vec::new());
+            return Turn::Close(Vec::new());
         }
         let order = [Focus::Cancel, Focus::Answer, Focus::Comment];
         let at = order.iter().position(|focus| *focus == self.focus).unwrap_or_default();
@@ -119,7 +113,7 @@ impl AnswerDialog {
                     self.comment.input(*key);
                 }
             }
-            Focus::Cancel if chord.is("enter") => return self.close(state, Vec::new()),
+            Focus::Cancel if chord.is("enter") => return Turn::Close(Vec::new()),
             Focus::Answer if chord.is("enter") => return self.submit(state),
             Focus::Cancel if chord.is("right") || chord.is("l") => self.focus = Focus::Answer,
             Focus::Answer if chord.is("left") || chord.is("h") => self.focus = Focus::Cancel,
@@ -151,13 +145,6 @@ impl AnswerDialog {
         let text = format!("{doing} {} of {}", self.row.step, self.row.promotion);
         let id = state.begin(Pending { text, retry: None });
         let action = if self.approve { Action::Approve(answer) } else { Action::Reject(answer) };
-        self.close(state, vec![Effect::Act { id, action }])
-    }
-
-    fn close(self: Box<Self>, state: &mut State, mut effects: Vec<Effect>) -> Turn {
-        if state.open_request().is_none() {
-            effects.push(Effect::CloseRequest);
-        }
-        Turn::Close(effects)
+        Turn::Close(vec![Effect::Act { id, action }])
     }
 }

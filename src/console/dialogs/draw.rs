@@ -24,6 +24,9 @@ use super::{
     quit::{CHOICES, Quit},
 };
 
+/// Files named in an answer's dialog; all of them are on the request's screen.
+const FILES_SHOWN: usize = 6;
+
 /// Draws the open dialog.
 pub fn draw(state: &State, dialog: &Dialog, clock: &Clock, buffer: &mut Buffer, area: Rect) {
     match dialog {
@@ -86,15 +89,11 @@ fn answer(state: &State, dialog: &AnswerDialog, clock: &Clock, buffer: &mut Buff
     let digest: String = row.digest.chars().take(19).collect();
     let counts = diff::summary(theme, row.files, row.added.into(), row.removed.into());
     page.text(&format!("{counts}   digest {digest}"), theme.strong());
-    let files: Vec<FileCount> = dialog
-        .files
-        .iter()
-        .take(8)
-        .map(|file| FileCount { path: file.path.clone(), added: file.added, removed: file.removed })
-        .collect();
-    diff::files(&mut page, &files);
-    if dialog.files.len() > files.len() {
-        page.text(&format!("and {} more", dialog.files.len() - files.len()), theme.dim());
+    let files = dialog.files(state);
+    let first: Vec<FileCount> = files.iter().take(FILES_SHOWN).map(FileCount::from).collect();
+    diff::files(&mut page, &first);
+    if files.len() > first.len() {
+        page.text(&format!("and {} more", files.len() - first.len()), theme.dim());
     }
     if let Some(deadline) = row.deadline
         && let Some(left) = clock.left(deadline)

@@ -5,7 +5,6 @@ use serde_json::Value;
 
 use crate::{
     kargo::{Promotion, PromotionStep, Timestamp, promotion::StepMetadata},
-    rules::rows::PromotionRow,
 };
 
 use super::{
@@ -14,29 +13,30 @@ use super::{
         layout,
         message::Detail,
         state::{OpenPromotion, State},
-        text,
+        subject, text,
         theme::Mark,
         verdict,
         widgets::{diff, page::Page, put},
     },
-    promotions,
+    promotions, request,
 };
 
 /// Draws title, steps and text.
 pub fn draw(state: &State, open: &OpenPromotion, clock: &Clock, buffer: &mut Buffer, area: Rect) {
-    let parts = layout::promotion(area, open);
+    let parts = layout::promotion(area, layout::steps(state, &open.key));
+    let detail = state.detail.of(&open.key);
     let theme = state.theme();
     title(state, open, clock, buffer, parts.title);
-    if let Some(detail) = &open.detail {
+    if let Some(detail) = detail {
         steps(state, open, detail, clock, buffer, parts.steps);
     } else {
-        let said = match &open.error {
+        let said = match &state.detail.error {
             Some(error) => text::one_line(error, theme.ascii).into_owned(),
             None => "loading".to_owned(),
         };
         put(buffer, parts.steps, parts.steps.x + 1, parts.steps.y, &said, theme.dim());
     }
-    let label = match (&open.detail, open.whole) {
+    let label = match (detail, open.whole) {
         (_, true) => "the whole change".to_owned(),
         (Some(detail), false) => match detail.promotion.spec.steps.get(open.step) {
             Some(step) => format!("{} {}", open.step + 1, step.alias),
@@ -59,17 +59,9 @@ fn rule(state: &State, reading: bool, label: &str, buffer: &mut Buffer, area: Re
     }
 }
 
-/// The row that the table has or would have of it.
-fn row(state: &State, open: &OpenPromotion) -> Option<PromotionRow> {
-    match &open.detail {
-        Some(detail) => Some(PromotionRow::of(&detail.promotion)),
-        None => state.tables.promotions.get(&open.key).cloned(),
-    }
-}
-
 fn title(state: &State, open: &OpenPromotion, clock: &Clock, buffer: &mut Buffer, area: Rect) {
     let theme = state.theme();
-    let Some(row) = row(state, open) else {
+    let Some(row) = subject::of_key(state, &open.key) else {
         let name = text::one_line(&open.key.name, theme.ascii).into_owned();
         put(buffer, area, area.x + 1, area.y, &name, theme.strong());
         return;
@@ -173,11 +165,13 @@ fn mark_of(state: &State, promotion: &Promotion, step: &PromotionStep, entry: Op
 pub fn page(state: &State, open: &OpenPromotion, clock: &Clock, width: u16) -> Page {
     let theme = state.theme();
     let mut page = Page::new(width, theme);
-    let Some(detail) = &open.detail else { return page };
+    let Some(detail) = state.detail.of(&open.key) else { return page };
+    let asked = state.request.value.as_deref().filter(|request| request.spec.promotion.uid == open.key.uid);
     if open.whole {
-        match &detail.whole {
-            Some(whole) => diff::add(&mut page, whole),
-            None => page.text("the whole change is not known here", theme.dim()),
+        match (&detail.whole, asked) {
+            (Some(whole), _) => diff::add(&mut page, whole),
+            (None, Some(request)) => request::add(&mut page, state, request, clock),
+            (None, None) => page.text("the whole change is not known here", theme.dim()),
         }
         return page;
     }
@@ -200,6 +194,10 @@ pub fn page(state: &State, open: &OpenPromotion, clock: &Clock, width: u16) -> P
     }
     if !step.condition.is_empty() {
         page.indented("if         ", &step.condition, theme.dim());
+    }
+    if let Some(request) = asked.filter(|request| request.spec.step == step.alias) {
+        page.gap();
+        request::add(&mut page, state, request, clock);
     }
     if let Some(change) = detail.changes.iter().find(|change| change.alias == step.alias) {
         page.gap();

@@ -22,10 +22,17 @@ use super::{
 pub fn page(state: &State, open: &OpenRequest, clock: &Clock, width: u16) -> Page {
     let theme = state.theme();
     let mut page = Page::new(width, theme);
-    let Some(request) = &open.request else {
-        page.text(open.error.as_deref().unwrap_or("loading"), theme.dim());
+    let Some(request) = state.request.of(&open.key) else {
+        page.text(state.request.error.as_deref().unwrap_or("loading"), theme.dim());
         return page;
     };
+    add(&mut page, state, request, clock);
+    page
+}
+
+/// Adds everything that a request says.
+pub fn add(page: &mut Page, state: &State, request: &ApprovalRequest, clock: &Clock) {
+    let theme = page.theme();
     let row = RequestRow::of(request);
     let (mark, word) = approvals::state_of(row.phase);
     page.heading(&format!("{}/{}  gate {} of {}", row.project, row.stage, row.step, row.promotion));
@@ -43,7 +50,7 @@ pub fn page(state: &State, open: &OpenRequest, clock: &Clock, width: u16) -> Pag
     if !request.status.message.is_empty() {
         page.text(&request.status.message, Style::new());
     }
-    who(&mut page, &row, request, clock);
+    who(page, &row, request, clock);
     let change = &request.spec.change;
     page.gap();
     page.heading(&format!("What will be pushed: {}", diff::summary(theme, row.files, row.added.into(), row.removed.into())));
@@ -51,16 +58,11 @@ pub fn page(state: &State, open: &OpenRequest, clock: &Clock, width: u16) -> Pag
         let commit: String = base.commit.chars().take(12).collect();
         page.text(&format!("to {} of {}, now at {commit}", base.branch, base.repo_url), theme.dim());
     }
-    let files: Vec<FileCount> = change
-        .files
-        .iter()
-        .map(|file| FileCount { path: file.path.clone(), added: file.added, removed: file.removed })
-        .collect();
-    diff::files(&mut page, &files);
+    let files: Vec<FileCount> = change.files.iter().map(FileCount::from).collect();
+    diff::files(page, &files);
     page.gap();
-    diff::lines(&mut page, &change.diff);
+    diff::lines(page, &change.diff);
     page.text(&format!("digest {}", change.digest), theme.dim());
-    page
 }
 
 fn who(page: &mut Page, row: &RequestRow, request: &ApprovalRequest, clock: &Clock) {
