@@ -1,10 +1,9 @@
 //! `abort` and `refresh`: annotations on a Promotion, as Kargo reads them.
 
-use super::{Done, Exit, Failure, args::{Global, Named}, output, session};
+use super::{Done, Exit, Failure, args::{Global, Named}, output, permitted, session};
 use crate::{
-    cluster::{act, find},
-    kargo::Timestamp,
-    rules::{permissions::{self, Action}, rows::PromotionRow},
+    cluster::{Connection, act, find},
+    rules::{permissions::Action, rows::PromotionRow},
 };
 
 /// Asks for the end of a promotion.
@@ -12,7 +11,7 @@ pub async fn abort(global: &Global, args: &Named) -> Done {
     let connection = session::connect(global).await?;
     let promotion = find::promotion(&connection.client, &session::scope(global, &connection), &args.promotion).await?;
     let (project, name) = (promotion.project(), promotion.promotion_name());
-    allowed(Action::Abort, &PromotionRow::of(&promotion), &connection.who)?;
+    allowed(Action::Abort, &PromotionRow::of(&promotion), &connection)?;
     act::abort(&connection.client, &project, &name).await?;
     output::print(&format!("promotion/{name} abort requested\n"))?;
     Ok(Exit::Done)
@@ -23,14 +22,14 @@ pub async fn refresh(global: &Global, args: &Named) -> Done {
     let connection = session::connect(global).await?;
     let promotion = find::promotion(&connection.client, &session::scope(global, &connection), &args.promotion).await?;
     let (project, name) = (promotion.project(), promotion.promotion_name());
-    allowed(Action::Refresh, &PromotionRow::of(&promotion), &connection.who)?;
+    allowed(Action::Refresh, &PromotionRow::of(&promotion), &connection)?;
     act::refresh(&connection.client, &project, &name).await?;
     output::print(&format!("promotion/{name} refresh requested\n"))?;
     Ok(Exit::Done)
 }
 
-fn allowed(action: Action, row: &PromotionRow, who: &crate::rules::admission::User) -> Result<(), Failure> {
-    permissions::available(action, row, &[], who, Timestamp::now()).map_err(|why| {
+fn allowed(action: Action, row: &PromotionRow, connection: &Connection) -> Result<(), Failure> {
+    permitted::on_promotion(action, row, connection).map_err(|why| {
         let verb = format!("{action:?}").to_lowercase();
         Failure::new(Exit::Refused, format!("cannot {verb} promotion {}/{}: {why}", row.project, row.name))
     })

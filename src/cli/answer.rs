@@ -6,7 +6,7 @@ use super::{Done, Exit, Failure, args::{Approve, Global, Reject}, output, sessio
 use crate::{
     cluster::{Connection, act, answer, find},
     kargo::{
-        ApprovalRequest, Promotion, StageName, Timestamp,
+        ApprovalRequest, Promotion, StageName,
         approval::{CountReason, Decision, RequestPhase},
     },
 };
@@ -51,7 +51,7 @@ async fn to_gate(
     let promotion = find::promotion(client, &session::scope(global, connection), typed).await?;
     let request = choose(&promotion, find::requests_of(client, &promotion).await?, step)?;
     let message = message.unwrap_or_default();
-    answer::check(&request, &connection.who, Timestamp::now(), message)?;
+    answer::check(client, &request, &connection.who, decision, message).await?;
     let digest = request.spec.change.digest.clone();
     let stored = answer::answer(client, &request, &connection.who, decision, &digest, message).await?;
     let gate = format!("gate {} of {}/{}", request.spec.step, promotion.project(), promotion.name());

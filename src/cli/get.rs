@@ -8,12 +8,12 @@ use serde_json::Value;
 
 use super::{Done, Exit, Failure, args::{Format, Get, Global, Noun}, output::{self, Table}, session};
 use crate::{
-    cluster::{Connection, Error, Kind, find::{self, Scope}, watch::{self, Change}},
+    cluster::{Connection, Error, Kind, find::{self, Scope}, people, watch::{self, Change}},
     kargo::{
         Approval, ApprovalRequest, Freight, Project, ProjectName, Promotion, Stage, StageName, Timestamp,
-        approval::RequestPhase,
+        approval::{Decision, RequestPhase},
     },
-    rules::{approval, durations, rows::{FreightRow, PromotionRow, RequestRow, StageRow}, why},
+    rules::{approval, durations, rows::{FreightRow, PromotionRow, RequestRow, StageRow}, who::Directory, why},
 };
 
 /// What a table of promotions needs besides them.
@@ -256,12 +256,15 @@ fn freight(found: &[Freight], args: &Get) -> String {
 
 fn requests(found: &[ApprovalRequest], connection: &Connection, args: &Get) -> String {
     let now = Timestamp::now();
+    let person = people::person(&connection.who);
     let mut table =
         Table::new(&["PROJECT", "NAME", "PHASE", "STAGE", "PROMOTION", "STEP", "APPROVALS", "CHANGE", "YOU", "AGE"]);
     for request in found {
         let row = RequestRow::of(request);
         let approved = row.responses.iter().filter(|response| response.action == "approve").count();
-        let you = match (row.phase, approval::may_answer(&row, &connection.who)) {
+        let directory = Directory { project: row.project.clone(), ..Directory::default() };
+        let verdict = approval::may_answer(&row, &person, Decision::Approve, &directory, now);
+        let you = match (row.phase, verdict) {
             (RequestPhase::Open, Ok(())) => "may answer".to_owned(),
             (RequestPhase::Open, Err(why)) => why.to_string(),
             _ => String::new(),

@@ -10,7 +10,7 @@ use crate::{cluster::Setting, config::Folders, git::command};
 pub async fn run(global: &Global, args: &Info) -> Done {
     let folders = Folders::of_user();
     let connection = session::connect(global).await;
-    let git = command::Git::locate().map(|git| git.version().to_string());
+    let git = command::Git::usual().version().await.map(|version| version.to_string());
     let (place, user, groups, error) = match &connection {
         Ok(connection) => {
             let setting = if connection.setting == Setting::Local { "local cluster" } else { "cluster" };

@@ -15,6 +15,7 @@ mod get;
 mod info;
 mod names;
 mod output;
+mod permitted;
 mod promote;
 mod retry;
 mod run;

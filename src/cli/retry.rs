@@ -1,10 +1,10 @@
 //! `retry`: a new Promotion of the same Freight, if the Stage's template still is what was run.
 
-use super::{Done, Exit, Failure, args::{Global, Retry}, output, session, wait};
+use super::{Done, Exit, Failure, args::{Global, Retry}, output, permitted, session, wait};
 use crate::{
     cluster::{act, find::{self, Scope}, template},
     kargo::{Promotion, Stage},
-    rules::{permissions::{self, Action}, rows::PromotionRow},
+    rules::{permissions::Action, rows::PromotionRow},
 };
 
 /// Runs the verb.
@@ -13,7 +13,7 @@ pub async fn run(global: &Global, args: &Retry) -> Done {
     let client = &connection.client;
     let old = find::promotion(client, &session::scope(global, &connection), &args.promotion).await?;
     let (project, name) = (old.project(), old.promotion_name());
-    permissions::available(Action::Retry, &PromotionRow::of(&old), &[], &connection.who, crate::kargo::Timestamp::now())
+    permitted::on_promotion(Action::Retry, &PromotionRow::of(&old), &connection)
         .map_err(|why| Failure::new(Exit::Refused, format!("cannot retry promotion {project}/{name}: {why}")))?;
     let stage = find::stage(client, &Scope::Project(project.clone()), &old.spec.stage).await?;
     let differences = template::differences(client, &old, &stage).await?;

@@ -4,36 +4,39 @@ use std::time::Duration;
 
 use kube::{Api, Client, api::PostParams};
 
-use super::{Error, Kind, error::Doing};
+use super::{Error, Kind, error::Doing, people};
 use crate::{
     kargo::{
         Approval, ApprovalRequest, Timestamp,
-        approval::{ApprovalSpec, ApprovalStatus, Decision, RequestPhase},
+        approval::{ApprovalSpec, ApprovalStatus, Decision},
     },
-    rules::{admission::User, approval},
+    rules::{admission::User, approval, rows::RequestRow},
 };
 
 /// Longest comment, in bytes.
 pub const COMMENT_MAX: usize = 4096;
 
 /// Checks what can be checked before anything is sent: that the request is open, in time, and this user's to answer.
-pub fn check(request: &ApprovalRequest, who: &User, now: Timestamp, message: &str) -> Result<(), Error> {
-    let (project, promotion) = (request.project(), &request.spec.promotion.name);
-    let refuse = |why: String| Err(Error::new(Kind::Forbidden, format!("cannot answer gate {} of {project}/{promotion}", request.spec.step), why));
-    if let Some(deadline) = request.spec.deadline.filter(|deadline| *deadline <= now) {
-        return refuse(format!("the gate expired at {deadline}"));
-    }
-    match request.status.phase {
-        RequestPhase::Open => {}
-        closed => return refuse(format!("the gate is closed: {closed:?}")),
-    }
+pub async fn check(
+    client: &Client,
+    request: &ApprovalRequest,
+    who: &User,
+    decision: Decision,
+    message: &str,
+) -> Result<(), Error> {
+    let project = request.project();
+    let refuse = |why: String| {
+        let gate = format!("gate {} of {project}/{}", request.spec.step, request.spec.promotion.name);
+        Err(Error::new(Kind::Forbidden, format!("cannot answer {gate}"), why))
+    };
     if message.len() > COMMENT_MAX {
         return refuse(format!("the comment has {} bytes; at most {COMMENT_MAX} are kept", message.len()));
     }
-    let row = crate::rules::rows::RequestRow::of(request);
-    match approval::may_answer(&row, who) {
+    let directory = people::directory(client, &project).await;
+    let person = people::person(who);
+    match approval::may_answer(&RequestRow::of(request), &person, decision, &directory, Timestamp::now()) {
         Ok(()) => Ok(()),
-        Err(why) => refuse(why.to_string()),
+        Err(reason) => refuse(reason.to_string()),
     }
 }
 
@@ -46,6 +49,7 @@ pub async fn answer(
     digest: &str,
     message: &str,
 ) -> Result<Approval, Error> {
+    let directory = people::directory(client, &request.project()).await;
     let spec = ApprovalSpec {
         request: request.request_name(),
         request_uid: request.uid(),
@@ -55,7 +59,7 @@ pub async fn answer(
         message: message.to_owned(),
         user: who.name.clone(),
         uid: who.uid.clone().unwrap_or_default(),
-        groups: approval::named_groups(&request.spec.approvers, &who.groups),
+        groups: directory.groups_named(&request.spec.approvers, &people::person(who)),
         impersonated_by: who.impersonated_by.clone().unwrap_or_default(),
     };
     let (project, promotion) = (request.project(), &request.spec.promotion.name);

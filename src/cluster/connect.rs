@@ -150,3 +150,24 @@ async fn to_local(dir: PathBuf, as_whom: &Impersonate) -> Result<Connection, Err
         local: Some(std::sync::Arc::new(attached)),
     })
 }
+
+impl Connection {
+    /// The same as somebody else: on a local cluster its owner may act for others, and it is recorded.
+    pub fn acting_as(&self, user: &str, groups: &[&str]) -> Option<Self> {
+        let attached = self.local.as_ref()?;
+        let mut other = User::named(user);
+        other.groups.extend(groups.iter().map(|group| (*group).to_owned()));
+        Some(self.as_user(attached, &other))
+    }
+
+    /// The same as the executor of a local cluster.
+    pub fn as_executor(&self) -> Option<Self> {
+        let attached = self.local.as_ref()?;
+        Some(self.as_user(attached, &User::executor()))
+    }
+
+    fn as_user(&self, attached: &local::Attached, other: &User) -> Self {
+        let who = attached.os_user().acting_as(other);
+        Self { client: attached.client_for(other), who, ..self.clone() }
+    }
+}

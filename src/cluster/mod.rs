@@ -10,6 +10,8 @@ pub mod connect;
 pub mod error;
 pub mod find;
 pub mod lease;
+pub mod people;
+pub mod port;
 pub mod template;
 pub mod watch;
 

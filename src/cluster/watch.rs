@@ -72,7 +72,7 @@ where
 /// would ask for that version for ever.
 pub fn objects<K>(api: Api<K>, config: watcher::Config) -> impl Stream<Item = watcher::Result<Event<K>>> + Send
 where
-    K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + 'static,
+    K: Resource + Clone + Debug + DeserializeOwned + Send + 'static,
 {
     let begin = move || {
         watcher::watcher(api.clone(), config.clone().page_size(PAGE)).backoff(Pauses::default()).boxed()

@@ -15,8 +15,24 @@
 //! | [`port`] | the cluster, as one small trait |
 //! | [`repositories`], [`course`], [`tools`] | where commits come from; what a promotion and its replays share; what all share |
 
+pub mod course;
+pub mod gate;
+pub mod journal;
+pub mod keeper;
+pub mod landing;
+pub mod port;
+pub mod record;
+pub mod replay;
+pub mod repositories;
+pub mod runner;
+pub mod scope;
+pub mod step;
+pub mod supervisor;
+pub mod tools;
+pub mod workspace;
 
 #[cfg(test)]
+pub mod fixture;
 
 /// An error and its causes as one sentence.
 fn sentence(error: &dyn std::error::Error) -> String {
@@ -32,20 +48,3 @@ fn sentence(error: &dyn std::error::Error) -> String {
     }
     text
 }
-
-pub mod course;
-pub mod fixture;
-pub mod gate;
-pub mod journal;
-pub mod keeper;
-pub mod landing;
-pub mod port;
-pub mod record;
-pub mod replay;
-pub mod repositories;
-pub mod runner;
-pub mod scope;
-pub mod step;
-pub mod supervisor;
-pub mod tools;
-pub mod workspace;

@@ -176,6 +176,11 @@ impl Git {
         Self(Arc::new(Program { settings, counters, version: OnceCell::new() }))
     }
 
+    /// The user's git, with the usual settings and counters of its own.
+    pub fn usual() -> Self {
+        Self::new(GitSettings::default(), Counters::default())
+    }
+
     /// The counters that every command adds to.
     pub fn counters(&self) -> &Counters {
         &self.0.counters

@@ -29,7 +29,7 @@ pub async fn tell(mut happenings: broadcast::Receiver<Happening>) {
     let start = Instant::now();
     loop {
         match happenings.recv().await {
-            Ok(happening) => println!("{:>6.2}s  {happening}", start.elapsed().as_secs_f32()),
+            Ok(happening) => println!("{:>6.2}s  {}", start.elapsed().as_secs_f32(), happening.line()),
             Err(broadcast::error::RecvError::Lagged(missed)) => println!("… {missed} events not shown"),
             Err(broadcast::error::RecvError::Closed) => return,
         }
@@ -178,7 +178,7 @@ async fn answer_as(
     let other = connection.acting_as(user, groups).ok_or("only a local cluster can be acted on as somebody else")?;
     let who: &User = &other.who;
     let digest = request.spec.change.digest.clone();
-    answer::check(&request, who, crate::kargo::Timestamp::now(), message)?;
+    answer::check(&other.client, &request, who, Decision::Approve, message).await?;
     let stored = answer::answer(&other.client, &request, who, Decision::Approve, &digest, message).await?;
     match answer::verdict(&connection.client, &stored, PATIENCE).await? {
         Some(status) if status.counted == Some(true) => Ok(()),

@@ -46,7 +46,7 @@ impl World {
             return Ok(false);
         }
         for repository in [self.platform(), self.site()] {
-            Objects::create_bare(&repository, "main")?;
+            Objects::open_or_create(&repository)?;
         }
         self.colleague.push(&self.platform(), "Cleo", "The platform's values", platform_files()).await?;
         let readme = vec![("README.md".to_owned(), Some("# What we released\n".to_owned()))];

@@ -6,7 +6,7 @@ use super::detail::{self, Mirrors};
 use crate::{
     cluster::{Connection, Error, Kind, act::{self, What}, answer, find::{self, Scope}, template},
     console::message::{Action, ActionId, Answer, Effect, Key, Message},
-    kargo::{ApprovalRequest, Promotion, Timestamp, approval::{CountReason, Decision}},
+    kargo::{ApprovalRequest, Promotion, approval::{CountReason, Decision}},
 };
 
 /// How long to wait for the executor's word on an answer.
@@ -120,7 +120,7 @@ async fn give(connection: &Connection, given: &Answer, decision: Decision) -> Re
     if request.uid() != given.uid {
         return Err(Error::new(Kind::Conflict, doing(), "it is another request by now; look at it again"));
     }
-    answer::check(&request, &connection.who, Timestamp::now(), &given.message)?;
+    answer::check(client, &request, &connection.who, decision, &given.message).await?;
     let stored = answer::answer(client, &request, &connection.who, decision, &given.digest, &given.message).await?;
     let word = if decision == Decision::Approve { "approved" } else { "rejected" };
     let gate = format!("gate {} of {}", request.spec.step, request.spec.promotion.name);

@@ -12,7 +12,7 @@ use crate::{
     config::Folders,
     console::message::{Detail, FileCount, FileDiff, Key, Message, StepChange},
     engine::{record, workspace::{MirrorKey, MirrorPaths}},
-    git::diff::FileChanges,
+    git::{diff::FileChanges, mirror},
     kargo::{ApprovalRequest, Promotion},
 };
 
@@ -31,10 +31,10 @@ impl Mirrors {
 
 impl MirrorPaths for Mirrors {
     fn path(&self, key: &MirrorKey) -> Option<PathBuf> {
-        crate::git::mirror::Mirrors::path_below(&self.root, key)
+        mirror::Mirrors::path_below(&self.root, &key.0.parse().ok()?)
     }
     fn scratch(&self) -> PathBuf {
-        crate::git::mirror::Mirrors::scratch_below(&self.root)
+        mirror::scratch_path(&self.root)
     }
 }
 

@@ -10,7 +10,7 @@ use super::{Done, Exit, Failure, args::{Global, Run, Ui}, executor::{self, Execu
 use crate::{
     cluster::Connection,
     config::Folders,
-    console::{self, message::{Leave, Message}},
+    console::{self, How, message::{Leave, Message}},
     kargo::Timestamp,
     telemetry,
 };
@@ -47,7 +47,8 @@ pub async fn open(global: &Global, connection: &Connection, readonly: bool, exec
         tasks.spawn(happenings(executor.happenings(), messages.clone()));
     }
     let context = console::Context {
-        who: connection.who.clone(),
+        user: connection.who.name.clone(),
+        groups: connection.who.groups.clone(),
         place: connection.place.clone(),
         project: match &scope {
             crate::cluster::find::Scope::Project(project) => Some(project.clone()),
@@ -55,43 +56,47 @@ pub async fn open(global: &Global, connection: &Connection, readonly: bool, exec
         },
         readonly,
         executing: executor.is_some(),
+        zone: jiff::tz::TimeZone::system(),
+        theme: console::Theme::from_env(|name| std::env::var(name).ok()),
         now: Timestamp::now,
     };
     drop(messages);
-    let left = console::run(inbox, effects, context).await;
+    let left = console::run_in_terminal(inbox, effects, context).await;
     tasks.abort_all();
-    let exit = left.map_err(|error| {
-        Failure::new(Exit::Failed, format!("the console stopped: {error}"))
-    })?;
+    let exit = left.map_err(|error| Failure::new(Exit::Failed, format!("cannot go on with the console: {error}")));
+    let how = exit.as_ref().map(|exit| exit.how);
     if let Some(executor) = executor {
-        leave(executor, exit.leave).await?;
+        leave(executor, connection, how.clone().unwrap_or(How::Quit(Leave::HandOver))).await?;
     }
-    match exit.signal {
+    let exit = exit?;
+    for panic in &exit.panics {
+        eprintln!("error: {panic}");
+    }
+    match exit.how {
         // The shell's way of telling that a signal ended a process.
-        Some(signal) => std::process::exit(128 + signal.number()),
-        None => Ok(Exit::Done),
+        How::Signal(signal) => std::process::exit(128 + signal.number()),
+        How::Quit(_) if !exit.panics.is_empty() => Ok(Exit::Failed),
+        How::Quit(_) => Ok(Exit::Done),
     }
 }
 
-async fn leave(executor: Executor, how: Leave) -> Result<(), Failure> {
-    match how {
-        Leave::Finish => {
-            eprintln!("Finishing what runs; press Ctrl-C to hand over instead.");
-            tokio::select! {
-                summary = executor.until_idle() => { summary?; }
-                _ = tokio::signal::ctrl_c() => {}
-            }
-            executor.hand_over().await
+/// Ends the executor as the person chose; a signal hands over.
+async fn leave(executor: Executor, connection: &Connection, how: How) -> Result<(), Failure> {
+    if how == How::Quit(Leave::Finish) {
+        eprintln!("Bringing to an end what runs; Ctrl-C hands over instead.");
+        tokio::select! {
+            ended = executor.quiet(connection) => ended?,
+            _ = tokio::signal::ctrl_c() => {}
         }
-        Leave::HandOver | Leave::Stop => executor.hand_over().await,
     }
+    executor.hand_over().await
 }
 
 async fn happenings(mut lines: tokio::sync::broadcast::Receiver<executor::Happening>, messages: mpsc::Sender<Message>) {
     loop {
         match lines.recv().await {
             Ok(happening) => {
-                if messages.send(Message::Happening(happening.to_string())).await.is_err() {
+                if messages.send(Message::Happening(happening.line())).await.is_err() {
                     return;
                 }
             }
