@@ -13,12 +13,17 @@ struct Dice(u64);
 
 impl Dice {
     fn roll(&mut self, sides: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) as usize % sides
     }
 
     fn path(&mut self) -> &'static str {
-        const PATHS: [&str; 12] = ["a", "b", "l", "d", "d/a", "d/b", "d/e", "d/e/a", "e", "e/a", "k/a", "k"];
+        const PATHS: [&str; 12] = [
+            "a", "b", "l", "d", "d/a", "d/b", "d/e", "d/e/a", "e", "e/a", "k/a", "k",
+        ];
         PATHS[self.roll(PATHS.len())]
     }
 }
@@ -40,7 +45,11 @@ enum Op {
 fn op(dice: &mut Dice) -> Op {
     let (from, to) = (dice.path(), dice.path());
     match dice.roll(9) {
-        0..=2 => Op::Write(to, ["1", "2"][dice.roll(2)], [None, None, Some(Mode::Executable)][dice.roll(3)]),
+        0..=2 => Op::Write(
+            to,
+            ["1", "2"][dice.roll(2)],
+            [None, None, Some(Mode::Executable)][dice.roll(3)],
+        ),
         3 | 4 => Op::Render(from, to),
         5 => Op::Index(from, to),
         6 => Op::Look(from, to),
@@ -60,7 +69,9 @@ fn run(ws: &mut Workspace, op: &Op) {
         Op::Write(to, text, mode) => drop(ws.write(&at(to), text.as_bytes(), *mode)),
         Op::Render(from, to) => {
             let text = ws.read(&at(from)).map(|file| {
-                file.map_or("none".into(), |f| format!("{}<{}>", f.mode, String::from_utf8_lossy(&f.bytes)))
+                file.map_or("none".into(), |f| {
+                    format!("{}<{}>", f.mode, String::from_utf8_lossy(&f.bytes))
+                })
             });
             put(to, text, ws);
         }
@@ -83,8 +94,14 @@ fn tree(dice: &mut Dice, repo: &Repo, from: &TreeId, edits: usize) -> TreeId {
     for _ in 0..edits {
         let at = dice.path();
         let mut one = Edits::new();
-        let content = repo.objects.write_blob(["1", "2", "3"][dice.roll(3)].as_bytes()).unwrap();
-        let target = repo.objects.write_blob(["d", "a", "d/a", "e/a"][dice.roll(4)].as_bytes()).unwrap();
+        let content = repo
+            .objects
+            .write_blob(["1", "2", "3"][dice.roll(3)].as_bytes())
+            .unwrap();
+        let target = repo
+            .objects
+            .write_blob(["d", "a", "d/a", "e/a"][dice.roll(4)].as_bytes())
+            .unwrap();
         let node = match dice.roll(8) {
             0 | 1 => None,
             2 => Some(Node::leaf(Mode::Executable, &content).unwrap()),
@@ -100,7 +117,9 @@ fn tree(dice: &mut Dice, repo: &Repo, from: &TreeId, edits: usize) -> TreeId {
 /// What the program makes of a commit: the workspace, with its changes committed in two commits.
 fn result(bench: &Bench, base: &CommitId, ops: &[Op]) -> Workspace {
     let mut ws = bench.empty();
-    bench.mount(&mut ws, "a", "src", Some(base.clone())).unwrap();
+    bench
+        .mount(&mut ws, "a", "src", Some(base.clone()))
+        .unwrap();
     for (n, op) in ops.iter().enumerate() {
         run(&mut ws, op);
         if n + 1 == ops.len() / 2 || n + 1 == ops.len() {
@@ -126,12 +145,22 @@ fn what_is_rebased_is_what_a_replay_makes() {
 
         let ours = result(&bench, &base, &ops);
         let mount = &ours.state().mounts[0];
-        let rebased = rebase(&repo.objects, &mount.commits, Some(&base), &mount.access, Some(&tip)).unwrap();
+        let rebased = rebase(
+            &repo.objects,
+            &mount.commits,
+            Some(&base),
+            &mount.access,
+            Some(&tip),
+        )
+        .unwrap();
         match rebased {
             Rebased::Onto(made) => {
                 onto += 1;
                 let again = result(&bench, &tip, &ops);
-                let (ours, theirs) = (repo.objects.tree_of(made.last()).unwrap(), &again.state().mounts[0].tree);
+                let (ours, theirs) = (
+                    repo.objects.tree_of(made.last()).unwrap(),
+                    &again.state().mounts[0].tree,
+                );
                 assert!(
                     ours == *theirs,
                     "seed {seed}: {ops:?}\nbase {:?}\ntip {:?}\nrebased {:?}\nreplayed {:?}\naccess {:?}",
@@ -146,5 +175,8 @@ fn what_is_rebased_is_what_a_replay_makes() {
             Rebased::NoOp | Rebased::Same => nothing += 1,
         }
     }
-    assert!(onto > 100 && stale > 100 && nothing > 10, "too few of a kind: {onto} {stale} {nothing}");
+    assert!(
+        onto > 100 && stale > 100 && nothing > 10,
+        "too few of a kind: {onto} {stale} {nothing}"
+    );
 }

@@ -29,6 +29,8 @@ impl Objects {
     /// Whether it is known to be here. Packs that came meanwhile are not looked for at every miss: writing an object
     /// once more does no harm.
     fn has(&self, id: Oid) -> bool {
-        self.repo.odb().is_ok_and(|odb| odb.exists_ext(id, OdbLookupFlags::NO_REFRESH))
+        self.repo
+            .odb()
+            .is_ok_and(|odb| odb.exists_ext(id, OdbLookupFlags::NO_REFRESH))
     }
 }
