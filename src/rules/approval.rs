@@ -125,7 +125,11 @@ pub fn count(
     if standing == Standing::Open && spec.deadline.is_some_and(|deadline| now > deadline) {
         standing = Standing::Expired;
     }
-    let message = message(standing, spec, &counted, &people, directory);
+    let mut message = message(standing, spec, &counted, &people, directory);
+    let unverified = marks.iter().filter(|(_, reason)| *reason == CountReason::Unverified).count();
+    if standing == Standing::Open && unverified > 0 {
+        message.push_str(&format!("; {unverified} not counted, as the approval policy is not in force"));
+    }
     Verdict { standing, counted, marks, message }
 }
 

@@ -179,6 +179,7 @@ fn what_does_not_count_says_why() {
     let answers = [Answer { approval: &forged, verified: false }];
     let verdict = count(&request(json!([]), 1), &[], &answers, &Directory::default(), NOW.parse().unwrap());
     assert_eq!((marks(&verdict), verdict.standing), (vec![("f", R::Unverified)], Standing::Open));
+    assert_eq!(verdict.message, "0 of 1 approvals; 1 not counted, as the approval policy is not in force");
 }
 
 #[test]
