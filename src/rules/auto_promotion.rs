@@ -65,6 +65,17 @@ fn name_matches(pattern: &str, name: &str) -> Result<bool, PolicyError> {
     }
 }
 
+/// Whether a policy's name for its Stages can be read: a name, or `glob:`, `regex:` or `regexp:` and a pattern.
+pub fn check_name(pattern: &str) -> Result<(), PolicyError> {
+    match pattern.split_once(':') {
+        Some((word, _)) if !["glob", "regex", "regexp"].contains(&word) => {
+            let source = format!("{word:?} is not one of glob, regex, regexp").into();
+            Err(PolicyError::Pattern { pattern: pattern.to_owned(), source })
+        }
+        _ => name_matches(pattern, "").map(drop),
+    }
+}
+
 fn labels_match(selector: &StageSelector, stage: &Stage) -> Result<bool, PolicyError> {
     for (key, value) in &selector.match_labels {
         if stage.label(key) != Some(value) {
@@ -120,6 +131,44 @@ fn follows_upstream(request: &FreightRequest) -> bool {
 fn newer(a: &Freight, b: &Freight) -> Ordering {
     let key = |freight: &Freight| freight.discovered_at.or(freight.created_at());
     key(a).cmp(&key(b)).then_with(|| a.name().cmp(b.name()))
+}
+
+/// What a person's Promotion means for auto-promotion of its origin.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Intent {
+    /// It is of something else than the candidate: auto-promotion of the origin stands still from then on.
+    Hold(Origin),
+    /// It is of the candidate: a hold is lifted.
+    Resume(Origin),
+}
+
+impl Intent {
+    /// The annotation that says so, and its value.
+    pub fn annotation(&self) -> (&'static str, String) {
+        match self {
+            Self::Hold(origin) => (meta::AUTO_PROMOTION_HOLD, origin.key()),
+            Self::Resume(origin) => (meta::AUTO_PROMOTION_RESUME, origin.key()),
+        }
+    }
+}
+
+/// What promoting `chosen` by hand will mean; none where auto-promotion is off (also by a policy that cannot be
+/// read, which must not stop a person) or the Freight is not among `freight`.
+pub fn intent(
+    config: Option<&ProjectConfig>,
+    stage: &Stage,
+    chosen: &FreightName,
+    freight: &[Freight],
+    now: Timestamp,
+) -> Option<Intent> {
+    if !enabled(config, stage).unwrap_or_default() {
+        return None;
+    }
+    let origin = freight.iter().find(|one| one.freight_name() == *chosen)?.origin.clone();
+    match candidate(stage, &origin, freight, now) {
+        Some(candidate) if candidate.freight_name() == *chosen => Some(Intent::Resume(origin)),
+        _ => Some(Intent::Hold(origin)),
+    }
 }
 
 /// Why nothing is promoted although a candidate is there.

@@ -157,3 +157,22 @@ fn holds_begin_with_the_promotion_and_are_recorded_at_its_end() {
         assert_eq!(holds.contains_key("Warehouse/w"), held, "{phase} {key}");
     }
 }
+
+#[test]
+fn a_persons_choice_holds_or_resumes() {
+    let origin = Origin::warehouse("w");
+    let stage = stage(json!({"requestedFreight": [{"origin": origin, "sources": {"direct": true}}]}), json!({}));
+    let all = [freight("old", "2026-01-01T00:00:00Z", json!({})), freight("new", "2026-01-02T00:00:00Z", json!({}))];
+    let config = |policy: Value| -> ProjectConfig { serde_json::from_value(json!({"spec": {"promotionPolicies": [policy]}})).unwrap() };
+    let on = config(json!({"stage": "prod-eu", "autoPromotionEnabled": true}));
+    let unreadable = config(json!({"stageSelector": {"name": "regex:("}, "autoPromotionEnabled": true}));
+    for (config, chosen, expected) in [
+        (Some(&on), "new", Some(Intent::Resume(origin.clone()))),
+        (Some(&on), "old", Some(Intent::Hold(origin.clone()))),
+        (Some(&on), "gone", None),
+        (Some(&unreadable), "old", None),
+        (None, "old", None),
+    ] {
+        assert_eq!(intent(config, &stage, &chosen.into(), &all, NOW.parse().unwrap()), expected, "{chosen}");
+    }
+}
