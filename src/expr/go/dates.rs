@@ -71,7 +71,7 @@ enum Item<'l> {
 }
 
 /// Longest first where one begins with another.
-const ITEMS: [(&str, Item<'static>); 36] = [
+const ITEMS: [(&str, Item<'static>); 32] = [
     ("January", Item::LongMonth),
     ("Jan", Item::ShortMonth),
     ("Monday", Item::LongDay),
@@ -104,10 +104,6 @@ const ITEMS: [(&str, Item<'static>); 36] = [
     ("Z07:00", Item::Offset(true, "h:m")),
     ("Z0700", Item::Offset(true, "hm")),
     ("Z07", Item::Offset(true, "h")),
-    (".000000000", Item::Fraction(9, true)),
-    (".000000", Item::Fraction(6, true)),
-    (".000", Item::Fraction(3, true)),
-    (".999999999", Item::Fraction(9, false)),
 ];
 
 fn items(layout: &str) -> Vec<Item<'_>> {
@@ -115,17 +111,21 @@ fn items(layout: &str) -> Vec<Item<'_>> {
     let (mut rest, mut text_start) = (layout, 0);
     let mut position = 0;
     while !rest.is_empty() {
-        let found = ITEMS.iter().find(|(name, _)| rest.starts_with(name));
+        let found = ITEMS
+            .iter()
+            .find(|(name, _)| rest.starts_with(name))
+            .map(|(name, item)| (name.len(), *item))
+            .or_else(|| fraction_item(rest));
         let width = match found {
-            Some((name, item)) => {
+            Some((width, item)) => {
                 if let Some(text) = layout.get(text_start..position)
                     && !text.is_empty()
                 {
                     items.push(Item::Text(text));
                 }
-                items.push(*item);
-                text_start = position + name.len();
-                name.len()
+                items.push(item);
+                text_start = position + width;
+                width
             }
             None => rest.chars().next().map_or(1, char::len_utf8),
         };
@@ -138,6 +138,18 @@ fn items(layout: &str) -> Vec<Item<'_>> {
         items.push(Item::Text(text));
     }
     items
+}
+
+/// A point or comma, then only zeros or only nines.
+fn fraction_item(rest: &str) -> Option<(usize, Item<'static>)> {
+    let digits = rest.strip_prefix(['.', ','])?;
+    let kind = digits.chars().next().filter(|c| matches!(c, '0' | '9'))?;
+    let count = digits.chars().take_while(|c| *c == kind).count();
+    let ends = !digits
+        .chars()
+        .nth(count)
+        .is_some_and(|c| c.is_ascii_digit());
+    ends.then_some((count + 1, Item::Fraction(count, kind == '0')))
 }
 
 /// `Time.Format`.
@@ -196,7 +208,11 @@ pub(in super::super) fn weekday_number(day: Weekday) -> i64 {
 }
 
 fn abbreviation(time: &Zoned) -> String {
-    time.strftime("%Z").to_string()
+    let name = time.strftime("%Z").to_string();
+    if time.time_zone().iana_name().is_none() && name.starts_with(['+', '-']) {
+        return offset(time, false, "hm");
+    }
+    name
 }
 
 fn offset(time: &Zoned, zulu: bool, form: &str) -> String {
@@ -298,12 +314,18 @@ fn parse_item<'t>(text: &'t str, item: Item<'_>, parts: &mut Parts) -> Option<&'
         Item::LongDay => named(text, &DAYS, usize::MAX, &mut None),
         Item::ShortDay => named(text, &DAYS, 3, &mut None),
         Item::Month | Item::Month2 => {
-            let (month, rest) = digits(text, 1, 2)?;
+            let least = if item == Item::Month2 { 2 } else { 1 };
+            let (month, rest) = digits(text, least, 2)?;
             parts.month = i8::try_from(month).ok();
             Some(rest)
         }
         Item::Day | Item::DaySpace | Item::Day2 => {
-            let (day, rest) = digits(text.trim_start_matches(' '), 1, 2)?;
+            let least = if item == Item::Day2 { 2 } else { 1 };
+            let text = match item {
+                Item::DaySpace => text.strip_prefix(' ').unwrap_or(text),
+                _ => text,
+            };
+            let (day, rest) = digits(text, least, 2)?;
             parts.day = i8::try_from(day).ok();
             Some(rest)
         }
@@ -312,9 +334,12 @@ fn parse_item<'t>(text: &'t str, item: Item<'_>, parts: &mut Parts) -> Option<&'
             parts.year_day = i16::try_from(day).ok();
             Some(rest)
         }
-        Item::Hour24 | Item::Hour12 | Item::Hour12Two => small(text, &mut parts.hour),
-        Item::Minute | Item::Minute2 => small(text, &mut parts.minute),
-        Item::Second | Item::Second2 => small(text, &mut parts.second),
+        Item::Hour24 | Item::Hour12 => small(text, 1, &mut parts.hour),
+        Item::Hour12Two => small(text, 2, &mut parts.hour),
+        Item::Minute => small(text, 1, &mut parts.minute),
+        Item::Minute2 => small(text, 2, &mut parts.minute),
+        Item::Second => small(text, 1, &mut parts.second),
+        Item::Second2 => small(text, 2, &mut parts.second),
         Item::Year => {
             let (year, rest) = digits(text, 4, 4)?;
             parts.year = i16::try_from(year).ok();
@@ -329,8 +354,12 @@ fn parse_item<'t>(text: &'t str, item: Item<'_>, parts: &mut Parts) -> Option<&'
         Item::UpperHalf | Item::LowerHalf => parse_half(text, parts),
         Item::ZoneName => parse_zone_name(text, parts),
         Item::Offset(zulu, form) => parse_offset(text, zulu, form, parts),
+        Item::Fraction(count, true) => {
+            let (head, rest) = text.split_at_checked(count + 1)?;
+            parse_fraction(head, parts)?.is_empty().then_some(rest)
+        }
         Item::Fraction(..) if text.starts_with(['.', ',']) => parse_fraction(text, parts),
-        Item::Fraction(_, keep) => (!keep).then_some(text),
+        Item::Fraction(..) => Some(text),
     }
 }
 
@@ -347,8 +376,8 @@ fn digits(text: &str, least: usize, most: usize) -> Option<(i64, &str)> {
     Some((number.parse().ok()?, rest))
 }
 
-fn small<'t>(text: &'t str, into: &mut i8) -> Option<&'t str> {
-    let (number, rest) = digits(text, 1, 2)?;
+fn small<'t>(text: &'t str, least: usize, into: &mut i8) -> Option<&'t str> {
+    let (number, rest) = digits(text, least, 2)?;
     *into = i8::try_from(number).ok()?;
     Some(rest)
 }
@@ -483,6 +512,31 @@ fn assemble(parts: Parts, zone: &TimeZone) -> Option<Zoned> {
 pub(in super::super) fn difference(left: &Zoned, right: &Zoned) -> i64 {
     let nanoseconds = left.duration_since(right).as_nanos();
     i64::try_from(nanoseconds).unwrap_or(if nanoseconds < 0 { i64::MIN } else { i64::MAX })
+}
+
+/// `Time.AddDate`: a day that the month does not have runs over into the next one.
+pub(in super::super) fn add_date(
+    time: &Zoned,
+    years: i64,
+    months: i64,
+    days: i64,
+) -> Option<Zoned> {
+    let civil = time.datetime();
+    let month = (i64::from(civil.year()).checked_add(years)?)
+        .checked_mul(12)?
+        .checked_add(i64::from(civil.month()) - 1)?
+        .checked_add(months)?;
+    let first = civil
+        .with()
+        .year(i16::try_from(month.div_euclid(12)).ok()?)
+        .month(i8::try_from(month.rem_euclid(12) + 1).ok()?)
+        .day(1)
+        .build()
+        .ok()?;
+    let days = days.checked_add(i64::from(civil.day()) - 1)?;
+    let span = jiff::Span::new().try_days(days).ok()?;
+    let there = first.checked_add(span).ok()?;
+    there.to_zoned(time.time_zone().clone()).ok()
 }
 
 /// A time later by so many nanoseconds; `None` beyond the calendar.

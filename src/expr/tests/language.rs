@@ -181,7 +181,15 @@ fn texts_are_written_as_go_writes_them() {
 fn dates() {
     gives(
         "date('2024-02-29').AddDate(1, 0, 1).Format('Mon, 02 Jan 2006')",
-        "Sat, 01 Mar 2025",
+        "Sun, 02 Mar 2025",
+    );
+    gives(
+        "date('2024-01-31').AddDate(-1, 1, 0).Format('2006-01-02')",
+        "2023-03-03",
+    );
+    gives(
+        "date('5.6.24 7:08,25', '2.1.06 15:04,00').Format('2006-01-02')",
+        "2024-06-05",
     );
     gives("(date('2024-03-01') - date('2024-02-28')).Hours()", "48");
     gives(
@@ -216,6 +224,10 @@ fn split_and_replace_at_their_edges() {
     gives("splitAfter('a,b,', ',')", "[\"a,\",\"b,\",\"\"]");
     gives("replace('abc', '', '-')", "-a-b-c-");
     gives("replace('aaa', 'a', 'b', -1)", "bbb");
+    gives(
+        "repeat('ab', fromJSON('2')) + 'abcd'[:fromJSON('2')]",
+        "ababab",
+    );
     gives("trim('xxaxx', 'x') + trimPrefix('  a')", "a a");
     gives(
         "upper('straße') + lower('ΑΣ')",
