@@ -227,9 +227,10 @@ impl Git {
         }
     }
 
-    /// Whether our children will have this variable.
-    pub(super) fn has_env(&self, name: &str) -> bool {
-        std::env::var_os(name).is_some() || self.0.settings.env.iter().any(|(set, _)| set == name)
+    /// What this variable will be in our children, credentials aside.
+    pub(super) fn env(&self, name: &str) -> Option<OsString> {
+        let set = self.0.settings.env.iter().rev().find(|(set, _)| set == name);
+        set.map(|(_, value)| value.clone()).or_else(|| std::env::var_os(name))
     }
 
     /// Whether the user's configuration sets this.
