@@ -86,6 +86,37 @@ async fn a_lost_race_goes_again_on_the_new_tip() {
     assert_eq!(world.counts().lost_races, 1);
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn everybody_lands_though_others_push_all_the_time() {
+    let world = World::new();
+    let (mirror, landers) = (world.mirror().await, landers());
+    let (remote, home) = (world.remote(), world.dir.path().to_owned());
+    let others = tokio::task::spawn_blocking(move || {
+        let repository = git2::Repository::open_bare(&remote).unwrap();
+        let mut pushed = 0;
+        for n in 0..40 {
+            let tip: CommitId = repository.refname_to_id("refs/heads/main").unwrap().to_string().parse().unwrap();
+            let (commit, _) = commit_file(&repository, Some(&tip), "theirs", &n.to_string(), "theirs", None);
+            // As a push does it: only from where it was seen.
+            let moved = std::process::Command::new("git")
+                .args(["update-ref", "refs/heads/main", commit.as_str(), tip.as_str()])
+                .current_dir(&remote)
+                .env("HOME", &home)
+                .output()
+                .unwrap();
+            pushed += usize::from(moved.status.success());
+        }
+        pushed
+    });
+    let ours = (0..20).map(|n| landers.land(request(writer(&mirror, &format!("f{n}")), "main")));
+    let landed = join_all(ours).await;
+    let others = others.await.unwrap();
+    assert!(landed.iter().all(Result::is_ok), "{landed:?}");
+    let commits = world.run(&["rev-list", "--count", "main"]);
+    assert_eq!(commits.trim(), (2 + 20 + others).to_string(), "nobody's commit is lost");
+    assert_eq!(world.files("main").len(), 22);
+}
+
 #[tokio::test]
 async fn every_wording_of_a_lost_race_goes_again() {
     for reason in [
