@@ -248,6 +248,20 @@ async fn pins_keep_objects_until_they_are_let_go() {
 }
 
 #[tokio::test]
+async fn many_loose_objects_are_rolled_up_and_none_is_lost() {
+    let world = World::new();
+    let mirror = world.mirror().await;
+    assert!(!mirror.maintain().await.unwrap());
+    let repository = git2::Repository::open_bare(mirror.path()).unwrap();
+    let blobs: Vec<_> = (0..6000_u32).map(|n| repository.blob(&n.to_be_bytes()).unwrap()).collect();
+    assert!(mirror.maintain().await.unwrap());
+    let loose = fs::read_dir(mirror.path().join("objects/17")).map_or(0, Iterator::count);
+    assert_eq!(loose, 0);
+    let again = git2::Repository::open_bare(mirror.path()).unwrap();
+    assert!(blobs.iter().all(|id| again.find_blob(*id).is_ok()), "pinned or not");
+}
+
+#[tokio::test]
 async fn spellings_share_a_mirror_and_scopes_do_not() {
     let world = World::new();
     let mirror = |url: &str| {
