@@ -57,11 +57,19 @@ pub struct GitSettings {
     pub env: Vec<(OsString, OsString)>,
     /// When a command is taken for hung and ended.
     pub deadline: Duration,
+    /// Bytes that the commits since the last fetch of a branch may be, before it is taken for
+    /// rewritten: then only its tip is fetched, since a forced branch may bring its whole history.
+    pub history_limit: u64,
 }
 
 impl Default for GitSettings {
     fn default() -> Self {
-        Self { program: PathBuf::from("git"), env: Vec::new(), deadline: Duration::from_secs(120) }
+        Self {
+            program: PathBuf::from("git"),
+            env: Vec::new(),
+            deadline: Duration::from_secs(120),
+            history_limit: 128 << 20,
+        }
     }
 }
 
@@ -225,6 +233,10 @@ impl Git {
             }
             Err(why) => Err(self.failed(call.verb, why)),
         }
+    }
+
+    pub(super) fn history_limit(&self) -> u64 {
+        self.0.settings.history_limit
     }
 
     /// What this variable will be in our children, credentials aside.

@@ -95,6 +95,23 @@ async fn a_rewritten_branch_is_followed() {
     assert_eq!(mirror.fetch(&[branch("main")]).await.unwrap().get(&branch("main")), RemoteTip::At(now));
 }
 
+#[tokio::test]
+async fn a_branch_that_brings_its_whole_history_is_taken_for_rewritten() {
+    // The fetch without depth receives and receives.
+    let script = r#"
+        case " $* " in *" --depth"*) ;; *" fetch "*)
+            for word; do [ "$was" = --git-dir ] && mirror=$word; was=$word; done
+            head -c 200000 /dev/zero > "$mirror/objects/pack/tmp_pack_x"
+            sleep 1000;; esac"#;
+    let world = World::with_wrapper(script);
+    let mirror = world.mirror().await;
+    mirror.fetch(&[branch("main")]).await.unwrap();
+    let now = world.outside("main", "other", "x", None);
+    assert_eq!(mirror.fetch(&[branch("main")]).await.unwrap().get(&branch("main")), RemoteTip::At(now));
+    assert!(mirror.notes().iter().any(|note| note.contains("main")), "{:?}", mirror.notes());
+    assert!(!mirror.path().join("objects/pack/tmp_pack_x").exists());
+}
+
 /// Ends this run and starts another on the same mirrors.
 fn again(world: World) -> World {
     let World { dir, mirrors, git } = world;

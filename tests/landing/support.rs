@@ -54,7 +54,8 @@ fn child_env(dir: &Path) -> Vec<(String, String)> {
 fn git_program<'a>(dir: &Path, program: &Path, extra: impl IntoIterator<Item = (&'a str, &'a str)>) -> Git {
     let extra = extra.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
     let env = child_env(dir).into_iter().chain(extra).map(|(name, value)| (name.into(), value.into())).collect();
-    let settings = GitSettings { program: program.to_owned(), env, deadline: Duration::from_secs(60) };
+    let settings =
+        GitSettings { program: program.to_owned(), env, deadline: Duration::from_secs(60), history_limit: 100_000 };
     Git::new(settings, Counters::default())
 }
 
