@@ -91,7 +91,7 @@ async fn a_hung_command_is_ended_with_its_children() {
     let git = fake(dir.path(), HANGS);
     let mut login = Prepared::default();
     login.secrets.push("s3cret".into());
-    let hung = Call { deadline: Some(Duration::from_millis(700)), login, ..call("fetch") };
+    let hung = Call { deadline: Some(Duration::from_secs(2)), login, ..call("fetch") };
     let error = git.run(hung).await.err().unwrap();
     assert!(matches!(error, GitError::TimedOut { .. }), "{error}");
     assert!(error.to_string().ends_with(": *** waits"), "{error}");
