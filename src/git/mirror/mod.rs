@@ -1,7 +1,8 @@
 //! Mirrors: bare local copies of remotes, one per (address, credential scope), kept across
 //! restarts and shared by all promotions. Files: `open` (made, checked, taken over), `book` (what
 //! is known of the remote's branches), `wishes` (many fetches made one), `bring` (one fetch, with
-//! what can go wrong in it), `history` (walks), `pins`.
+//! what can go wrong in it), `history` (walks), `pins`, `maintain`,
+//! `incoming` (a watch on what a fetch brings).
 
 use std::{
     collections::HashMap,
@@ -27,6 +28,8 @@ use super::{
 mod book;
 mod bring;
 pub(super) mod history;
+mod incoming;
+mod maintain;
 mod open;
 mod pins;
 mod wishes;
