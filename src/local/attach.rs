@@ -68,6 +68,12 @@ impl Attached {
         self.joint.client(Some(user))
     }
 
+    /// The user of the operating system, whoever is acted as.
+    #[must_use]
+    pub fn os_user(&self) -> &UserInfo {
+        &self.joint.os_user
+    }
+
     /// Whether this process owns the store now.
     pub async fn is_owner(&self) -> bool {
         matches!(*self.joint.mode.read().await, Mode::Owner { .. })

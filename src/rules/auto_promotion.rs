@@ -61,7 +61,6 @@ fn name_matches(pattern: &str, name: &str) -> Result<bool, PolicyError> {
             let regex = regex::Regex::new(regex).map_err(|error| unreadable(error.into()))?;
             Ok(regex.is_match(name))
         }
-        Some(("exact", exact)) => Ok(exact == name),
         _ => Ok(pattern == name),
     }
 }
@@ -162,6 +161,11 @@ pub fn decide(
     if current.is_some_and(|current| current.items.get(&origin.key()).is_some_and(|item| item.name == *candidate)) {
         return Err(StandDown::Current);
     }
+    if let Some(turn) = &stage.status.current_promotion
+        && turn.freight.as_ref().is_some_and(|freight| freight.name == *candidate)
+    {
+        return Err(StandDown::Underway(turn.name.clone()));
+    }
     let recorded = stage.status.last_promotion.as_ref().map(|last| &last.name);
     let mut newest_ended: Option<&PromotionRow> = None;
     for row in promotions.iter().filter(|row| row.freight == *candidate && row.stage == stage.stage_name()) {
@@ -169,7 +173,7 @@ pub fn decide(
         if !row.phase.is_terminal() || unrecorded {
             return Err(StandDown::Underway(row.name.clone()));
         }
-        if newest_ended.is_none_or(|newest| newest.name < row.name) {
+        if newest_ended.is_none_or(|newest| (newest.created_at, &newest.name) < (row.created_at, &row.name)) {
             newest_ended = Some(row);
         }
     }
@@ -186,26 +190,37 @@ pub fn apply_intent(holds: &mut BTreeMap<String, Hold>, promotion: &Promotion, n
     if !promotion.status.phase.is_terminal() || promotion.status.phase == Phase::Aborted {
         return;
     }
-    if let Some(key) = promotion.annotation(meta::AUTO_PROMOTION_RESUME) {
-        holds.remove(key);
-    }
-    insert_hold(holds, promotion, now);
+    intend(holds, promotion, now);
 }
 
-/// The holds that count now: those recorded, and those of Promotions that have not ended (so that auto-promotion does
-/// not overtake a person who has just asked for something else).
+/// The holds that count now: those recorded, then the newest intent of each origin among the Promotions that are not
+/// recorded yet, ended or not. So auto-promotion does not overtake a person who has just asked for something else.
+/// Holds mean something only while auto-promotion is on; where it is off, the Stage's are cleared.
 pub fn effective_holds<'a>(
     stage: &Stage,
     promotions: impl IntoIterator<Item = &'a Promotion>,
     now: Timestamp,
 ) -> BTreeMap<String, Hold> {
     let mut holds = stage.status.auto_promotion_holds.clone();
-    for promotion in promotions {
-        if promotion.spec.stage == stage.stage_name() && !promotion.status.phase.is_terminal() {
-            insert_hold(&mut holds, promotion, now);
-        }
+    let recorded = stage.status.last_promotion.as_ref().map(|last| &last.name);
+    let mut newer: Vec<&Promotion> = promotions
+        .into_iter()
+        .filter(|promotion| promotion.spec.stage == stage.stage_name() && promotion.status.phase != Phase::Aborted)
+        .filter(|promotion| recorded.is_none_or(|recorded| promotion.promotion_name() > *recorded))
+        .collect();
+    newer.sort_by(|a, b| a.name().cmp(b.name()));
+    for promotion in newer {
+        intend(&mut holds, promotion, now);
     }
     holds
+}
+
+/// Lifts or makes the hold that the Promotion is marked with.
+fn intend(holds: &mut BTreeMap<String, Hold>, promotion: &Promotion, now: Timestamp) {
+    if let Some(key) = promotion.annotation(meta::AUTO_PROMOTION_RESUME) {
+        holds.remove(key);
+    }
+    insert_hold(holds, promotion, now);
 }
 
 fn insert_hold(holds: &mut BTreeMap<String, Hold>, promotion: &Promotion, now: Timestamp) {
