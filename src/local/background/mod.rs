@@ -4,6 +4,7 @@
 //! All of it goes through the same door as everybody's writes, under the account that does it in a
 //! real cluster.
 
+mod expiry;
 mod garbage;
 mod namespaces;
 mod projects;
@@ -22,6 +23,8 @@ use std::time::Duration;
 
 /// Pause before what failed is tried again.
 const RETRY: Duration = Duration::from_secs(2);
+/// Pause between two looks for what has expired.
+const EXPIRY: Duration = Duration::from_secs(60);
 /// Writes under way at the same time.
 const AT_ONCE: usize = 100;
 /// Events looked at in one pass.
@@ -131,12 +134,13 @@ fn kind_id(plural: &str) -> Option<KindId> {
 }
 
 /// Works until the store is closed. The store is held weakly, for it must be able to go.
-pub(crate) async fn run(store: Weak<Store>) {
+pub(crate) async fn run(store: Weak<Store>, event_age: Duration) {
     let Some(mut follow) = store.upgrade().map(|store| store.follow()) else {
         return;
     };
     let mut changes = Changes::everything();
     let mut seen = 0;
+    let mut expiry = tokio::time::interval(EXPIRY);
     loop {
         follow.borrow_and_update();
         let Some(strong) = store.upgrade() else {
@@ -158,6 +162,13 @@ pub(crate) async fn run(store: Weak<Store>) {
                 }
             }
             () = retry => seen = 0,
+            _ = expiry.tick() => {
+                if let Some(strong) = store.upgrade() {
+                    let now = jiff::Timestamp::now();
+                    let due = strong.read(|state| expiry::due(&state.objects, now, event_age));
+                    perform(&strong, due).await;
+                }
+            }
         }
         changes = match store.upgrade() {
             Some(strong) => strong.read(|state| since(state, &mut seen)),
@@ -197,9 +208,13 @@ async fn pass(store: &Store, changes: &Changes, seen: &mut u64) -> bool {
         }
         due
     });
-    // At once, as they share commits.
+    perform(store, due).await
+}
+
+/// Performs writes at once, as they share commits. True if one failed and has to be tried again.
+async fn perform(store: &Store, due: Vec<Due>) -> bool {
     let outcomes = stream::iter(due)
         .map(|due| due.perform_or_tell(store))
         .buffer_unordered(AT_ONCE);
-    outcomes.any(|failed| async move { failed }).await
+    outcomes.fold(false, |any, failed| async move { any || failed }).await
 }
