@@ -88,6 +88,7 @@ impl Phase {
     }
 }
 
+#[expect(clippy::derivable_impls, reason = "the macro makes enums that have no default")]
 impl Default for Phase {
     fn default() -> Self {
         Self::New

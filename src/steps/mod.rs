@@ -23,8 +23,10 @@ pub mod files;
 pub mod git_clear;
 pub mod git_clone;
 pub mod git_commit;
+pub mod git_push;
 pub mod kustomize_set_image;
 pub mod schema;
+pub mod wait_for_approval;
 pub mod yaml;
 pub mod yaml_update;
 
@@ -66,6 +68,8 @@ pub fn registry() -> BuiltIn {
         .with(git_clear::GitClear)
         .with(git_clone::GitClone)
         .with(git_commit::GitCommit)
+        .with(git_push::GitPush)
         .with(kustomize_set_image::KustomizeSetImage)
+        .with(wait_for_approval::WaitForApproval)
         .with(yaml_update::YamlUpdate)
 }

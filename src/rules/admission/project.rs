@@ -1,0 +1,83 @@
+//! Projects and their namespaces, ProjectConfigs, Warehouses.
+
+use serde_json::Value;
+
+use crate::kargo::{ProjectConfig, Warehouse, meta};
+
+use super::{Denial, Operation, Request, View, crd, object, stage};
+
+fn is_project(namespace: &Value) -> bool {
+    object::text(namespace, &["metadata", "labels", meta::PROJECT]) == "true"
+}
+
+/// Kargo's namespaced kinds live in a Project's namespace.
+pub fn require_project(request: &Request<'_>, view: &dyn View) -> Result<(), Denial> {
+    let name = request.namespace.unwrap_or_default();
+    match view.get("", "namespaces", None, name) {
+        None => Err(request.denied(404, "NotFound", format!("namespaces {name:?} not found"))),
+        Some(namespace) if is_project(&namespace) => Ok(()),
+        Some(_) => Err(request.invalid("metadata.namespace", format!("{name:?} is not a Project"))),
+    }
+}
+
+/// A Project takes a new namespace, or one that is labelled for it.
+pub fn validate_project(request: &Request<'_>, view: &dyn View) -> Result<(), Denial> {
+    if request.operation != Operation::Create {
+        return Ok(());
+    }
+    let name = object::text(request.object()?, &["metadata", "name"]);
+    match view.get("", "namespaces", None, name) {
+        Some(namespace) if !is_project(&namespace) => Err(request.conflict(format!(
+            "namespace {name:?} already exists and is not labelled {}=true",
+            meta::PROJECT
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// A ProjectConfig has its Project's name, and each policy names its Stages in one way.
+pub fn validate_config(request: &Request<'_>, view: &dyn View) -> Result<(), Denial> {
+    if request.operation == Operation::Delete {
+        return Ok(());
+    }
+    let config: ProjectConfig = request.read(request.object()?)?;
+    if request.operation == Operation::Create {
+        require_project(request, view)?;
+    }
+    if Some(config.name()) != request.namespace {
+        let text = format!("{:?} must be the Project's name, {:?}", config.name(), request.namespace.unwrap_or_default());
+        return Err(request.invalid("metadata.name", text));
+    }
+    for (index, policy) in config.spec.promotion_policies.iter().enumerate() {
+        if policy.stage.is_empty() == policy.stage_selector.is_none() {
+            let text = "must have exactly one of stage or stageSelector set";
+            return Err(request.invalid(&format!("spec.promotionPolicies[{index}]"), text));
+        }
+    }
+    Ok(())
+}
+
+/// Defaults of Kargo's schema, and the shard label.
+pub fn mutate_warehouse(warehouse: &mut Value) {
+    for (field, value) in [("interval", "5m0s"), ("freightCreationPolicy", "Automatic")] {
+        if object::at(warehouse, &["spec", field]).is_none() {
+            object::put(warehouse, &["spec", field], value.into());
+        }
+    }
+    stage::label_shard(warehouse);
+}
+
+/// Whether a Warehouse may be stored.
+pub fn validate_warehouse(request: &Request<'_>, view: &dyn View) -> Result<(), Denial> {
+    if request.operation == Operation::Delete {
+        return Ok(());
+    }
+    if request.operation == Operation::Create {
+        require_project(request, view)?;
+    }
+    let warehouse: Warehouse = request.read(request.object()?)?;
+    let spec = &warehouse.spec;
+    crd::not_empty(request, "spec.subscriptions", spec.subscriptions.len())?;
+    crd::duration(request, "spec.interval", &spec.interval)?;
+    crd::word(request, "spec.freightCreationPolicy", &spec.freight_creation_policy, &["Automatic", "Manual"])
+}

@@ -1,0 +1,128 @@
+use super::*;
+
+/// Admitted, or refused with this code and a message that contains this.
+type Expected = Result<(), (u16, &'static str)>;
+
+/// The stored object, or the code and text of the refusal.
+fn check(write: &Write<'_>, expected: Expected) {
+    match (write.admit(&shop()), expected) {
+        (Ok(_), Ok(())) => {}
+        (Err(denial), Err((code, text))) if denial.code == code && denial.message.contains(text) => {}
+        (got, expected) => panic!("{:?}: {got:?}, not {expected:?}", write.object),
+    }
+}
+
+fn with(pointer: &str, value: Value) -> Value {
+    let mut object = stage(json!({"direct": true}));
+    let (parent, key) = pointer.rsplit_once('/').unwrap();
+    object.pointer_mut(parent).unwrap()[key] = value;
+    object
+}
+
+#[test]
+fn a_stages_shard_is_its_label() {
+    for (shard, label) in [("east", json!("east")), ("", Value::Null)] {
+        let mut object = with("/spec/shard", shard.into());
+        object["metadata"]["labels"] = json!({"kargo.akuity.io/shard": "west"});
+        let got = Write::create("stages", object).admit(&shop()).unwrap();
+        assert_eq!(got["metadata"]["labels"]["kargo.akuity.io/shard"], label);
+    }
+}
+
+#[test]
+fn requests_for_verification_are_signed() {
+    for key in [meta::REVERIFY, meta::ABORT] {
+        let old = stage(json!({"direct": true}));
+        let mut object = old.clone();
+        object["metadata"]["annotations"] = json!({(key): "v-17"});
+        let got = Write::update("stages", old, object).admit(&shop()).unwrap();
+        let signed: Value = serde_json::from_str(got["metadata"]["annotations"][key].as_str().unwrap()).unwrap();
+        assert_eq!(signed, json!({"id": "v-17", "actor": "kubernetes:ann"}));
+        let again = Write::update("stages", got.clone(), got.clone()).by(User { name: "bob".into(), ..ann() });
+        assert_eq!(again.admit(&shop()).unwrap(), got);
+    }
+}
+
+#[test]
+fn stages_keep_kargos_rules() {
+    let origin = json!({"kind": "Warehouse", "name": "w"});
+    let request = |sources: Value| json!([{"origin": origin, "sources": sources}]);
+    let steps = "/spec/promotionTemplate/spec/steps";
+    let freight = "/spec/requestedFreight";
+    let cases: Vec<(&str, Value, Expected)> = vec![
+        (steps, json!([{"uses": "fail"}]), Ok(())),
+        (steps, json!([{"task": {"name": "t"}, "vars": [{"name": "a"}]}]), Ok(())),
+        (steps, json!([]), Err((422, "at least 1 item"))),
+        (steps, json!([{}]), Err((422, "exactly one of uses or task"))),
+        (steps, json!([{"uses": "a", "task": {"name": "t"}}]), Err((422, "exactly one of uses or task"))),
+        (steps, json!([{"task": {"name": "t"}, "if": "x"}]), Err((422, "steps[0].if"))),
+        (steps, json!([{"task": {"name": "t"}, "config": {}}]), Err((422, "steps[0].config"))),
+        (steps, json!([{"task": {"name": "t"}, "retry": {}}]), Err((422, "steps[0].retry"))),
+        (steps, json!([{"task": {"name": "t"}, "continueOnError": true}]), Err((422, "steps[0].continueOnError"))),
+        (steps, json!([{"uses": "a", "as": "x"}, {"uses": "b", "as": "x"}]), Err((422, "also used by step 0"))),
+        (steps, json!([{"uses": "a", "as": "step-7"}]), Err((422, "reserved"))),
+        (steps, json!([{"uses": "a", "as": "step-x"}]), Ok(())),
+        (steps, json!([{"uses": "no-such-kind", "if": "((", "config": {"a": "${{ x"}}]), Ok(())),
+        ("/spec/vars", json!([{"name": "a-b"}]), Err((422, "vars[0].name"))),
+        (freight, json!([]), Err((422, "at least 1 item"))),
+        (freight, json!([{"origin": origin, "sources": {}}, {"origin": origin, "sources": {}}]), Err((422, "multiple times"))),
+        (freight, json!([{"origin": {"kind": "Shelf", "name": "w"}, "sources": {}}]), Err((422, "origin.kind"))),
+        (freight, request(json!({"requiredSoakTime": "1d"})), Err((422, "requiredSoakTime"))),
+        (freight, request(json!({"availabilityStrategy": "Any"})), Err((422, "availabilityStrategy"))),
+        (freight, request(json!({"autoPromotionOptions": {"selectionPolicy": "Oldest"}})), Err((422, "selectionPolicy"))),
+        ("/spec/promotionTemplate", Value::Null, Ok(())),
+    ];
+    for (pointer, value, expected) in cases {
+        check(&Write::create("stages", with(pointer, value)), expected);
+    }
+    check(&Write::delete("stages", stage(json!({}))), Ok(()));
+    let mut elsewhere = stage(json!({"direct": true}));
+    elsewhere["metadata"]["namespace"] = "plain".into();
+    check(&Write::create("stages", elsewhere), Err((422, "not a Project")));
+}
+
+#[test]
+fn tasks_have_plain_steps() {
+    let task = |plural: &'static str, steps: Value| {
+        Write::create(plural, json!({"metadata": {"name": "t"}, "spec": {"vars": [{"name": "key"}], "steps": steps}}))
+    };
+    for plural in ["promotiontasks", "clusterpromotiontasks"] {
+        check(&task(plural, json!([{"uses": "a"}])), Ok(()));
+        check(&task(plural, json!([])), Err((422, "at least 1 item")));
+        check(&task(plural, json!([{"task": {"name": "u"}}])), Err((422, "must have uses")));
+        check(&task(plural, json!([{"uses": "a", "as": "task-1"}])), Err((422, "reserved")));
+        check(&task(plural, json!([{"uses": "a", "as": "x"}, {"uses": "a", "as": "x"}])), Err((422, "also used")));
+    }
+}
+
+#[test]
+fn projects_and_their_configuration() {
+    let project = |name: &str| Write::create("projects", json!({"metadata": {"name": name}}));
+    check(&project("new"), Ok(()));
+    check(&project("shop"), Ok(()));
+    check(&project("plain"), Err((409, "already exists and is not labelled")));
+    let config = |name: &str, policy: Value| {
+        Write::create("projectconfigs", json!({"metadata": {"name": name}, "spec": {"promotionPolicies": [policy]}}))
+    };
+    check(&config("shop", json!({"stage": "prod"})), Ok(()));
+    check(&config("other", json!({"stage": "prod"})), Err((422, "must be the Project's name")));
+    check(&config("shop", json!({})), Err((422, "exactly one of stage or stageSelector")));
+    check(&config("shop", json!({"stage": "a", "stageSelector": {}})), Err((422, "exactly one of")));
+}
+
+#[test]
+fn warehouses_get_kargos_defaults() {
+    let warehouse = |spec: Value| Write::create("warehouses", json!({"metadata": {"name": "w2"}, "spec": spec}));
+    let one = json!([{"git": {"repoURL": "x"}}]);
+    let got = warehouse(json!({"subscriptions": one, "shard": "east"})).admit(&shop()).unwrap();
+    assert_eq!((&got["spec"]["interval"], &got["spec"]["freightCreationPolicy"]), (&json!("5m0s"), &json!("Automatic")));
+    assert_eq!(got["metadata"]["labels"]["kargo.akuity.io/shard"], "east");
+    check(&warehouse(json!({"subscriptions": []})), Err((422, "at least 1 item")));
+    check(&warehouse(json!({"subscriptions": one, "interval": "daily"})), Err((422, "spec.interval")));
+    check(&warehouse(json!({"subscriptions": one, "freightCreationPolicy": "Never"})), Err((422, "Automatic, Manual")));
+}
+
+#[test]
+fn other_kinds_are_none_of_our_business() {
+    check(&Write::create("widgets", json!({"metadata": {"name": "x"}})), Ok(()));
+}
