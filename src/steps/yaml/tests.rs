@@ -359,3 +359,32 @@ fn garbage_never_panics() {
         }
     }
 }
+
+/// Entries come and go in generated files, and another parser sees only them.
+#[test]
+fn entries_are_added_replaced_and_removed_and_nothing_else_changes() {
+    for seed in 0..300 {
+        let made = Made::file(seed);
+        let mut expected = read_12(&made.text);
+        let mut editor = Editor::open(&made.text).unwrap();
+        let mut agree = |editor: &Editor, images: Value| {
+            expected["images"] = images;
+            assert_eq!(read_12(&editor.body), expected, "{}\n---\n{}", made.text, editor.body);
+        };
+        let field = |key, value: &str| (key, value.to_owned());
+        editor.append(0, "images", &[field("name", "a"), field("tag", "1.0")]).unwrap();
+        agree(&editor, json!([{"name": "a", "tag": "1.0"}]));
+        editor.append(0, "images", &[field("name", "b: c")]).unwrap();
+        agree(&editor, json!([{"name": "a", "tag": "1.0"}, {"name": "b: c"}]));
+        let Some(tree::Content::Map(entries)) = editor.node(0, &[]).map(|root| &root.content) else { panic!() };
+        let list = entries.len() - 1;
+        editor.add_entry(0, &[list, 1], "tag", "x").unwrap();
+        agree(&editor, json!([{"name": "a", "tag": "1.0"}, {"name": "b: c", "tag": "x"}]));
+        editor.replace_entry(0, &[list, 0], 1, "digest", "sha256:1").unwrap();
+        agree(&editor, json!([{"name": "a", "digest": "sha256:1"}, {"name": "b: c", "tag": "x"}]));
+        editor.remove_entry(0, &[list, 0], 0).unwrap();
+        agree(&editor, json!([{"digest": "sha256:1"}, {"name": "b: c", "tag": "x"}]));
+        editor.remove_entry(0, &[list, 1], 1).unwrap();
+        agree(&editor, json!([{"digest": "sha256:1"}, {"name": "b: c"}]));
+    }
+}
