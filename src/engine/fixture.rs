@@ -3,7 +3,10 @@
 use std::{
     path::{Path, PathBuf},
     process::Command,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
     time::Duration,
 };
 
@@ -12,6 +15,7 @@ use tokio::sync::watch;
 
 use super::{
     port::{Kind, fake::Fake},
+    step::{Class, Outcome, Step, StepCx, StepError},
     supervisor::{Summary, Supervisor},
     tools::{Crash, Settings, Tools, Verification},
 };
@@ -22,7 +26,7 @@ use crate::{
         land::Landers,
         mirror::Mirrors,
     },
-    kargo::{Promotion, Stage},
+    kargo::{Promotion, Stage, StepKind},
     steps::BuiltIn,
 };
 
@@ -208,4 +212,49 @@ pub fn write_and_push(remote: &str, path: &str, contents: &str) -> Value {
         {"uses": "git-commit", "as": "commit", "config": {"path": "./src", "message": format!("{path} by ${{{{ ctx.stage }}}}")}},
         {"uses": "git-push", "as": "push", "config": {"path": "./src"}},
     ])
+}
+
+type Script = Arc<dyn Fn(u32) -> Result<Outcome, StepError> + Send + Sync>;
+
+/// A step that does what a test says, by the number of the try.
+pub struct Scripted {
+    pub name: &'static str,
+    pub class: Class,
+    pub tries: Arc<AtomicU32>,
+    pub script: Script,
+}
+
+impl Scripted {
+    pub fn new(name: &'static str, script: impl Fn(u32) -> Result<Outcome, StepError> + Send + Sync + 'static) -> Self {
+        Self { name, class: Class::RepeatableEffect, tries: Arc::default(), script: Arc::new(script) }
+    }
+
+    pub fn class(self, class: Class) -> Self {
+        Self { class, ..self }
+    }
+}
+
+#[async_trait::async_trait]
+impl Step for Scripted {
+    fn kind(&self) -> StepKind {
+        self.name.into()
+    }
+    fn class(&self) -> Class {
+        self.class
+    }
+    fn check(&self, config: &Value) -> Vec<String> {
+        config.get("wrong").map(|wrong| format!("wrong: {wrong}")).into_iter().collect()
+    }
+    async fn run(&self, _: StepCx<'_>, config: &Value) -> Result<Outcome, StepError> {
+        let mut outcome = (self.script)(self.tries.fetch_add(1, Ordering::SeqCst) + 1)?;
+        if let Some(echo) = config.get("echo") {
+            outcome.output.insert("echo".into(), echo.clone());
+        }
+        Ok(outcome)
+    }
+}
+
+/// Succeeds, with its configuration's `echo` as output.
+pub fn echo() -> Scripted {
+    Scripted::new("echo", |_| Ok(Outcome::succeeded(serde_json::Map::new())))
 }

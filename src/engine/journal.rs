@@ -10,7 +10,8 @@ use serde_json::{Map, Value};
 use super::workspace::WorkspaceState;
 use crate::{
     git::{branch::BranchName, id::CommitId, path::RepoPath},
-    kargo::{Alias, RequestName, Timestamp, Uid, approval::Response, promotion::PromotionStatus},
+    kargo::{Alias, RequestName, Timestamp, Uid, promotion::PromotionStatus},
+    rules::approval::Counted,
 };
 
 pub mod ledger;
@@ -129,29 +130,22 @@ pub struct GateRecord {
     pub asked_at: Option<Timestamp>,
     /// Answers that counted; they stay, whatever becomes of the objects.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub responses: Vec<Counted>,
+    pub counted: Vec<Counted>,
     /// How many times it has asked.
     pub round: u32,
     /// Why it asks again.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub again: String,
+    /// Its question and the answers say how it ended.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub settled: bool,
 }
 
-/// One answer that counted, with what is needed to count it again.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct Counted {
-    /// The Approval's uid.
-    pub uid: Uid,
-    /// As the output has it.
-    #[serde(flatten)]
-    pub response: Response,
-    /// The person's groups, for rules by group.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub groups: Vec<String>,
-    /// The person's uid, where there is one.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub user_uid: String,
+impl GateRecord {
+    /// Whether a question is out.
+    pub fn is_asked(&self) -> bool {
+        !self.request.is_empty()
+    }
 }
 
 /// One replay.

@@ -81,7 +81,7 @@ impl Runner {
         let arrived = match self.arrive(at, alias, &cargo, resumed).await? {
             Ok(arrived) => arrived,
             Err(Trouble::Step(error)) => return self.failed(step, ready.limits, &error).await,
-            Err(Trouble::Gate(gate, again)) => return self.back_to_gate(&gate, *again).await,
+            Err(Trouble::Gate(gate, again)) => return self.back_to_gate(alias, &gate, *again).await,
         };
         self.boundary(&format!("{alias}:landed"))?;
         self.landed(step, &ready, &order, cargo, arrived).await

@@ -217,7 +217,7 @@ async fn asked(
     step: &PromotionStep,
     again: &mut Again,
 ) -> Result<(), ReplayError> {
-    let Some(gate) = &record.gate else { return Ok(()) };
+    let Some(gate) = record.gate.as_ref().filter(|gate| gate.is_asked()) else { return Ok(()) };
     let change = gate::change(course, &again.state).await.map_err(ReplayError::Files)?;
     if change.digest == gate.digest {
         return Ok(());

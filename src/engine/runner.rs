@@ -67,6 +67,8 @@ pub(in crate::engine) enum Flow {
         until: Option<Instant>,
         what: String,
     },
+    /// The promotion is over.
+    Over(Rest),
 }
 
 /// Why the work ended before the promotion did.
@@ -136,6 +138,7 @@ impl Runner {
                 Flow::Back(alias) => {
                     at = self.course.steps.iter().position(|step| step.alias == alias).unwrap_or(at);
                 }
+                Flow::Over(rest) => return Ok(rest),
                 Flow::Wait { until, what } => {
                     self.write().await?;
                     return Ok(Rest::Waiting { until, what });

@@ -60,6 +60,8 @@ pub struct Summary {
 enum Done {
     Promotion(PromotionKey, Rest),
     Stage(StageKey, Result<Kept, PortError>),
+    /// A late answer says so.
+    Marked,
 }
 
 /// A promotion that has a task.
@@ -87,6 +89,8 @@ pub struct Supervisor {
     stage_timers: BTreeMap<StageKey, Instant>,
     /// Stages whose last look failed, and how often in a row.
     troubled: BTreeMap<StageKey, u32>,
+    /// Late answers being marked.
+    marking: usize,
     synced: bool,
     sender: mpsc::UnboundedSender<Done>,
     receiver: mpsc::UnboundedReceiver<Done>,
@@ -114,6 +118,7 @@ impl Supervisor {
             keeping: std::collections::BTreeSet::new(),
             stage_timers: BTreeMap::new(),
             troubled: BTreeMap::new(),
+            marking: 0,
             synced: false,
             sender,
             receiver,
@@ -161,6 +166,7 @@ impl Supervisor {
         self.synced
             && self.running.is_empty()
             && self.keeping.is_empty()
+            && self.marking == 0
             && self.ready.is_empty()
             && self.desk.dirty.is_empty()
             && self.next_timer().is_none_or(|due| due > soon)
@@ -199,6 +205,15 @@ impl Supervisor {
                 self.ready.retain(|(ready, _)| *ready != key);
                 self.control(&key, Control::Stop);
             }
+            Notice::Late(key) => {
+                let tools = Arc::clone(&self.tools);
+                self.marking += 1;
+                let sender = self.sender.clone();
+                tokio::spawn(async move {
+                    launch::too_late(&tools, &key).await;
+                    drop(sender.send(Done::Marked));
+                });
+            }
             Notice::Wake(key) => {
                 if let Some(running) = self.running.get_mut(&key) {
                     running.again = true;
@@ -230,6 +245,7 @@ impl Supervisor {
         match done {
             Done::Promotion(key, rest) => self.rested(key, rest),
             Done::Stage(key, result) => self.kept(key, result),
+            Done::Marked => self.marking -= 1,
         }
     }
 

@@ -17,6 +17,7 @@ use crate::{
         mirror::{Mirror, Mirrors},
     },
     kargo::{Alias, Phase, ProjectName, PromotionName, StageName, artifact::hex},
+    rules::who::Identity,
 };
 
 /// Whether an answer to a gate is believed.
@@ -44,6 +45,8 @@ pub struct Settings {
     pub concurrency: usize,
     /// Whether answers are believed.
     pub verification: Verification,
+    /// How the API server makes user names of claims.
+    pub identity: Identity,
     /// This process's claim.
     pub epoch: Epoch,
     /// Where shared ConfigMaps and Secrets are; none where there are none.
@@ -76,6 +79,7 @@ impl Settings {
             author: Person { name: "Kargo".into(), email: "no-reply@kargo.io".into() },
             concurrency: 64,
             verification: Verification::Required,
+            identity: Identity::default(),
             epoch: Epoch { holder: holder.into(), transitions: 0 },
             shared_namespace: None,
             ui_base_url: String::new(),

@@ -19,6 +19,7 @@ use crate::{
     rules::{
         auto_promotion, availability,
         durations::GoDuration,
+        queue,
         rows::PromotionRow,
     },
 };
@@ -74,12 +75,6 @@ pub fn unrecorded(stage: &Stage, promotions: &[PromotionRow]) -> Vec<PromotionNa
         .collect();
     names.sort();
     names
-}
-
-/// Whose turn it is: a running one, else the oldest that has not ended.
-pub fn head(promotions: &[PromotionRow]) -> Option<&PromotionRow> {
-    let open = promotions.iter().filter(|row| !row.phase.is_terminal());
-    open.min_by_key(|row| (row.phase != Phase::Running, &row.name))
 }
 
 /// Decides.
@@ -208,8 +203,9 @@ fn arrive(status: &mut StageStatus, collection: &FreightCollection, now: Timesta
 /// Gives the next Promotion its turn.
 fn turn(seen: &Seen<'_>, plan: &mut Plan) {
     let status = &mut plan.status;
-    let Some(next) = head(seen.promotions) else { return };
-    if status.current_promotion.is_some() || next.phase == Phase::New || !may_start(status) {
+    let Some(next) = queue::waiting(seen.promotions).first().copied() else { return };
+    let now = Stage { status: status.clone(), ..seen.stage.clone() };
+    if status.current_promotion.is_some() || next.phase == Phase::New || queue::gate(&now).is_some() {
         return;
     }
     status.current_promotion = Some(PromotionReference {
@@ -219,21 +215,6 @@ fn turn(seen: &Seen<'_>, plan: &mut Plan) {
     });
     let message = format!("{} is being promoted by {}", next.freight, next.name);
     Conditions::of(status, status.observed_generation, seen.now).set("Promoting", "True", "ActivePromotion", &message);
-}
-
-/// The verification of what is there comes first, unless it is unwell.
-fn may_start(status: &StageStatus) -> bool {
-    use crate::kargo::HealthState;
-    let Some(current) = status.freight_history.first() else { return true };
-    let verification = current.verification_history.first().and_then(|info| info.phase.as_ref());
-    if verification.is_some_and(|phase| !phase.is_terminal()) {
-        return false;
-    }
-    let health = status.health.as_ref().and_then(|health| health.status.as_ref());
-    match health {
-        None | Some(HealthState::Healthy) => verification.is_some(),
-        Some(_) => true,
-    }
 }
 
 /// Freight learns where it is, and how long it stayed where it is no more.

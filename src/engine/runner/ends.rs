@@ -58,6 +58,7 @@ impl Runner {
         status.message = message.clone();
         status.finished_at = Some(Timestamp::now());
         status.last_handled_refresh = refresh;
+        self.settle_gates("the promotion is over").await;
         self.boundary("end:before")?;
         if let Err(error) = self.write().await {
             self.end_anyhow(error, phase.clone(), &message).await?;
@@ -88,7 +89,7 @@ impl Runner {
     }
 
     /// Ends it as a person asked.
-    pub(super) async fn abort(&mut self, request: &AbortRequest) -> Result<Rest, Stopped> {
+    pub(in crate::engine) async fn abort(&mut self, request: &AbortRequest) -> Result<Rest, Stopped> {
         self.ledger.look_again().await?;
         let by = if request.actor.is_empty() { "a request" } else { &request.actor };
         let message = format!("Promotion terminated by {by}");
@@ -99,7 +100,6 @@ impl Runner {
                 entry.message = message.clone();
             }
         }
-        self.withdraw_questions("the promotion was aborted").await;
         self.finish(Phase::Aborted, message).await
     }
 }

@@ -17,11 +17,19 @@ use crate::{
     },
     kargo::{
         Approval, ApprovalRequest, Freight, FreightName, Phase, ProjectConfig, ProjectName, Promotion, PromotionName,
-        RequestName, Stage, StageName, meta,
+        RequestName, Stage, StageName,
+        approval::RequestPhase,
         freight::FreightStatus,
+        meta,
     },
     rules::rows::PromotionRow,
 };
+
+/// A question.
+struct Asked {
+    promotion: PromotionName,
+    open: bool,
+}
 
 /// The desk.
 pub struct Desk {
@@ -32,7 +40,8 @@ pub struct Desk {
     refreshes: HashMap<PromotionKey, String>,
     freight: BTreeMap<ProjectName, BTreeMap<FreightName, Arc<Freight>>>,
     configs: BTreeMap<ProjectName, Arc<ProjectConfig>>,
-    requests: HashMap<(ProjectName, RequestName), PromotionName>,
+    requests: HashMap<(ProjectName, RequestName), Asked>,
+    /// Answers that nobody has judged.
     approvals: HashMap<Key, RequestName>,
     /// Stages that need a look.
     pub dirty: BTreeSet<StageKey>,
@@ -100,10 +109,7 @@ impl Desk {
                 }
             }
             Kind::ApprovalRequest => {
-                if let Some(request) = read::<ApprovalRequest>(kind, value) {
-                    let promotion = request.spec.promotion.name.clone();
-                    self.requests.insert((request.project(), request.request_name()), promotion);
-                }
+                return read::<ApprovalRequest>(kind, value).map(|request| self.request(&request)).unwrap_or_default();
             }
             Kind::Approval => {
                 if let Some(approval) = read::<Approval>(kind, value) {
@@ -163,10 +169,16 @@ impl Desk {
         }
         let token = promotion.annotation(meta::REFRESH).unwrap_or_default();
         let known = self.refreshes.insert(key.clone(), token.to_owned());
-        match known {
-            Some(known) if known != token => vec![Notice::Wake(key)],
-            _ => Vec::new(),
+        let mut notices = Vec::new();
+        if known.is_some_and(|known| known != token) {
+            notices.push(Notice::Wake(key.clone()));
         }
+        if old.is_none() {
+            // One that waits at a gate may have to make way.
+            let current = self.stages.get(&(row.project.clone(), row.stage)).and_then(|stage| stage.status.current_promotion.as_ref());
+            notices.extend(current.map(|current| Notice::Wake((key.0, current.name.clone()))));
+        }
+        notices
     }
 
     fn take_freight(&mut self, freight: Freight) {
@@ -187,16 +199,36 @@ impl Desk {
         });
     }
 
+    fn request(&mut self, request: &ApprovalRequest) -> Vec<Notice> {
+        let (project, name) = (request.project(), request.request_name());
+        let open = request.status.phase == RequestPhase::Open;
+        let asked = Asked { promotion: request.spec.promotion.name.clone(), open };
+        self.requests.insert((project.clone(), name.clone()), asked);
+        let of = |(key, request): (&Key, &RequestName)| (key.project == project && *request == name).then(|| key.clone());
+        let unjudged: Vec<Key> = self.approvals.iter().filter_map(of).collect();
+        unjudged.into_iter().filter_map(|key| self.consequence(key)).collect()
+    }
+
     fn approval(&mut self, approval: &Approval) -> Vec<Notice> {
-        let project = approval.project();
-        let key = Key::new(Kind::Approval, &project, approval.name());
+        let key = Key::new(Kind::Approval, &approval.project(), approval.name());
         if approval.status.counted.is_some() {
             // We have judged it ourselves.
+            self.approvals.remove(&key);
             return Vec::new();
         }
-        self.approvals.insert(key, approval.spec.request.clone());
-        let promotion = self.requests.get(&(project.clone(), approval.spec.request.clone()));
-        promotion.map(|promotion| Notice::Wake((project, promotion.clone()))).into_iter().collect()
+        self.approvals.insert(key.clone(), approval.spec.request.clone());
+        self.consequence(key).into_iter().collect()
+    }
+
+    /// What an answer leads to: it wakes who asked, or comes too late.
+    fn consequence(&mut self, key: Key) -> Option<Notice> {
+        let request = self.approvals.get(&key)?;
+        let asked = self.requests.get(&(key.project.clone(), request.clone()))?;
+        if asked.open {
+            return Some(Notice::Wake((key.project.clone(), asked.promotion.clone())));
+        }
+        self.approvals.remove(&key);
+        Some(Notice::Late(key))
     }
 
     /// Marks Stages of a Project for a look.
@@ -228,8 +260,8 @@ impl Desk {
                 self.soil(&project, |_| true);
             }
             Kind::ApprovalRequest => {
-                let promotion = self.requests.remove(&(project.clone(), key.name.as_str().into()));
-                return promotion.map(|promotion| Notice::Wake((project, promotion))).into_iter().collect();
+                let asked = self.requests.remove(&(project.clone(), key.name.as_str().into()));
+                return asked.map(|asked| Notice::Wake((project, asked.promotion))).into_iter().collect();
             }
             Kind::Approval => {
                 self.approvals.remove(key);

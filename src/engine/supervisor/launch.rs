@@ -9,13 +9,15 @@ use crate::{
     engine::{
         course::{Course, steps_of},
         journal::ledger::Ledger,
-        port::{PortError, PortExt, patiently},
+        gate,
+        port::{Key, PortError, PortExt, patiently},
         runner::{Control, Rest, Runner},
         scope::Scope,
         tools::{Happening, Tools, What},
     },
     kargo::{
-        Freight, Phase, Promotion, Stage, Timestamp,
+        Approval, Freight, Phase, Promotion, Stage, Timestamp,
+        approval::CountReason,
         artifact::{FreightCollection, FreightReference},
     },
     rules::availability,
@@ -119,6 +121,15 @@ fn collection(stage: &Stage, freight: &Freight) -> FreightCollection {
     }
     items.insert(freight.origin.key(), freight.reference());
     FreightCollection::new(items.into_values())
+}
+
+/// An answer came when its question was closed: it is kept, and says so.
+pub async fn too_late(tools: &Tools, key: &Key) {
+    if let Ok(Some(approval)) = tools.port.get::<Approval>(&key.project, &key.name).await
+        && approval.status.counted.is_none()
+    {
+        gate::mark_one(tools.port.as_ref(), &key.project, &approval, CountReason::Late).await;
+    }
 }
 
 /// Writes an end for what never ran.

@@ -1,7 +1,7 @@
 //! What a change means to promotions that run or wait.
 
 use super::PromotionKey;
-use crate::kargo::promotion::AbortRequest;
+use crate::{engine::port::Key, kargo::promotion::AbortRequest};
 
 /// One consequence.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -10,6 +10,8 @@ pub enum Notice {
     Abort(PromotionKey, AbortRequest),
     /// It is gone, or going.
     Gone(PromotionKey),
+    /// An answer to a question that is closed.
+    Late(Key),
     /// What it waits for may be there.
     Wake(PromotionKey),
 }
