@@ -4,7 +4,7 @@ use std::{cell::Cell, time::Duration};
 
 use jiff::{Timestamp as Instant, tz::TimeZone};
 
-use crate::kargo::Timestamp;
+use crate::{kargo::Timestamp, rules::durations::human};
 
 const MINUTE: u64 = 60;
 const HOUR: u64 = 60 * MINUTE;
@@ -49,14 +49,19 @@ impl Clock {
     /// Time until `moment`, or none where it is past.
     pub fn left(&self, moment: Timestamp) -> Option<String> {
         let seconds = u64::try_from(moment.as_second().saturating_sub(self.now)).ok().filter(|seconds| *seconds > 0)?;
-        let (text, _) = in_words(seconds);
-        let unit = match seconds {
-            0..MINUTE => 1,
-            MINUTE..6_000 => MINUTE,
-            _ => HOUR,
-        };
-        self.remember(self.now.saturating_add_unsigned(seconds % unit).saturating_add(1));
-        Some(text)
+        self.counts_down(moment);
+        Some(human(Duration::from_secs(seconds)))
+    }
+
+    /// Remembers that a text tells the time until `moment`, in seconds at last, in minutes before.
+    pub fn counts_down(&self, moment: Timestamp) {
+        match u64::try_from(moment.as_second().saturating_sub(self.now)) {
+            Ok(seconds @ MINUTE..) => {
+                self.remember(self.now.saturating_add_unsigned(seconds % MINUTE).saturating_add(1));
+            }
+            Ok(_) => self.remember(self.now.saturating_add(1)),
+            Err(_) => {}
+        }
     }
 
     /// How long something took: to `end`, or until now while it has none.

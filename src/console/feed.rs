@@ -28,6 +28,7 @@ pub fn apply(state: &mut State, event: FeedEvent) {
             tables.promotions.apply(change, &view);
         }
         FeedEvent::Stages(change) => {
+            state.tables.index.stages(&change);
             let (view, tables) = state.split(kind);
             tables.stages.apply(change, &view);
         }

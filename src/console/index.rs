@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use crate::{
     kargo::{FreightAlias, FreightName, ProjectName, StageName, Uid},
-    rules::rows::{FreightRow, PromotionRow, RequestRow},
+    rules::rows::{FreightRow, PromotionRow, RequestRow, StageRow},
 };
 
 use super::{
@@ -18,6 +18,8 @@ pub struct Index {
     aliases: HashMap<ProjectName, HashMap<FreightName, FreightAlias>>,
     requests: HashMap<Uid, BTreeSet<Key>>,
     queues: HashMap<ProjectName, HashMap<StageName, BTreeSet<Key>>>,
+    stages: HashMap<ProjectName, HashMap<StageName, Key>>,
+    freight: HashMap<ProjectName, HashMap<FreightName, Key>>,
 }
 
 impl Index {
@@ -25,8 +27,20 @@ impl Index {
     pub fn freight(&mut self, change: &Change<FreightRow>) {
         // A name is a digest of the content: an alias left behind by a Freight that is gone is still right.
         if let Change::Page(rows) | Change::Upsert(rows) = change {
+            for row in rows {
+                self.freight.entry(row.project.clone()).or_default().insert(row.name.clone(), row.key());
+            }
             for row in rows.iter().filter(|row| !row.alias.is_empty()) {
                 self.aliases.entry(row.project.clone()).or_default().insert(row.name.clone(), row.alias.clone());
+            }
+        }
+    }
+
+    /// Takes in news of Stages, before the table does.
+    pub fn stages(&mut self, change: &Change<StageRow>) {
+        if let Change::Page(rows) | Change::Upsert(rows) = change {
+            for row in rows {
+                self.stages.entry(row.project.clone()).or_default().insert(row.name.clone(), row.key());
             }
         }
     }
@@ -72,6 +86,16 @@ impl Index {
         let text = name.as_str();
         let short = text.char_indices().nth(7).and_then(|(end, _)| text.get(..end)).unwrap_or(text);
         self.alias(project, name).unwrap_or(short)
+    }
+
+    /// The Stage of that name; it may be gone.
+    pub fn stage(&self, project: &ProjectName, name: &StageName) -> Option<&Key> {
+        self.stages.get(project)?.get(name)
+    }
+
+    /// The Freight of that name; it may be gone.
+    pub fn freight_key(&self, project: &ProjectName, name: &FreightName) -> Option<&Key> {
+        self.freight.get(project)?.get(name)
     }
 
     /// The requests of a Promotion; some may be gone.

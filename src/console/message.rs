@@ -1,5 +1,7 @@
 //! What comes into the console, and what it asks for. Nothing else crosses its border.
 
+use std::collections::BTreeMap;
+
 use crossterm::event::Event;
 
 use crate::{
@@ -8,7 +10,11 @@ use crate::{
         Uid,
         approval::ChangedFile,
     },
-    rules::rows::{FreightRow, PromotionRow, RequestRow, StageRow},
+    rules::{
+        permissions,
+        rows::{FreightRow, PromotionRow, RequestRow, StageRow},
+        who::Directory,
+    },
 };
 
 /// Something that happened.
@@ -58,8 +64,17 @@ pub enum Message {
     TemplateDiffers {
         /// Which action.
         id: ActionId,
-        /// Unified diff from the old steps and vars to the live ones.
-        diff: String,
+        /// What differs, a sentence each (`rules::retry::differences`).
+        differences: Vec<String>,
+    },
+    /// What is known of a Project's people.
+    Directory(Directory),
+    /// What the cluster will refuse this person in a Project, with its reason; replaces what was known.
+    Refused {
+        /// The Project.
+        project: ProjectName,
+        /// Actions that will be refused; what is not in it is tried.
+        refused: BTreeMap<permissions::Action, String>,
     },
     /// Something went wrong that no action asked for; it stays readable in the errors.
     Trouble(String),

@@ -1,7 +1,7 @@
 //! Which rows a table shows and in which order: by moments, never by how an age reads, with the name to break ties
 //! and the unknown last whichever way it goes.
 
-use std::cmp::Ordering;
+use std::{borrow::Cow, cmp::Ordering};
 
 use crate::{
     kargo::{Phase, ProjectName, Timestamp},
@@ -78,9 +78,10 @@ pub struct View<'a> {
 }
 
 impl View<'_> {
-    fn narrow(&self, project: &ProjectName, texts: &[&str]) -> bool {
+    /// Whether a row of that Project is shown; `texts` are asked for only where there is a filter.
+    fn narrow<'t>(&self, project: &ProjectName, texts: impl FnOnce() -> Vec<Cow<'t, str>>) -> bool {
         self.project.is_none_or(|only| only == project)
-            && (self.filter.is_empty() || texts.iter().any(|text| contains(text, self.filter)))
+            && (self.filter.is_empty() || texts().iter().any(|text| contains(text, self.filter)))
     }
 }
 
@@ -111,24 +112,27 @@ fn urgency(phase: &Phase) -> u8 {
 }
 
 impl Shape<PromotionRow> for View<'_> {
+    /// Those that failed, of the Projects shown.
+    fn tallies(&self, row: &PromotionRow) -> bool {
+        matches!(row.phase, Phase::Failed | Phase::Errored) && self.project.is_none_or(|only| *only == row.project)
+    }
+
     fn keeps(&self, row: &PromotionRow) -> bool {
-        let alias = self.index.alias(&row.project, &row.freight);
-        let place = format!("{}/{}", row.project, row.stage);
-        let step = row.step.as_ref();
-        self.narrow(
-            &row.project,
-            &[
-                &place,
-                row.name.as_str(),
-                row.freight.as_str(),
-                alias.unwrap_or_default(),
-                row.phase.as_str(),
-                &row.creator,
-                &row.message,
-                step.map_or("", |step| step.alias.as_str()),
-                step.map_or("", |step| &step.message),
-            ],
-        )
+        self.narrow(&row.project, || {
+            let mut texts: Vec<Cow<'_, str>> = vec![
+                format!("{}/{}", row.project, row.stage).into(),
+                row.name.as_str().into(),
+                row.freight.as_str().into(),
+                self.index.freight_text(&row.project, &row.freight).into(),
+                row.phase.as_str().into(),
+                row.creator.as_str().into(),
+                row.message.as_str().into(),
+            ];
+            if let Some(step) = &row.step {
+                texts.extend([step.alias.as_str().into(), step.message.as_str().into()]);
+            }
+            texts
+        })
     }
 
     fn compare(&self, a: &PromotionRow, b: &PromotionRow) -> Ordering {
@@ -152,8 +156,15 @@ impl Shape<PromotionRow> for View<'_> {
 
 impl Shape<RequestRow> for View<'_> {
     fn keeps(&self, row: &RequestRow) -> bool {
-        let place = format!("{}/{}", row.project, row.stage);
-        self.narrow(&row.project, &[&place, row.promotion.as_str(), row.step.as_str(), &row.creator, &row.message])
+        self.narrow(&row.project, || {
+            vec![
+                format!("{}/{}", row.project, row.stage).into(),
+                row.promotion.as_str().into(),
+                row.step.as_str().into(),
+                row.creator.as_str().into(),
+                row.message.as_str().into(),
+            ]
+        })
     }
 
     fn compare(&self, a: &RequestRow, b: &RequestRow) -> Ordering {
@@ -177,8 +188,15 @@ impl Shape<RequestRow> for View<'_> {
 
 impl Shape<StageRow> for View<'_> {
     fn keeps(&self, row: &StageRow) -> bool {
-        let place = format!("{}/{}", row.project, row.name);
-        self.narrow(&row.project, &[&place, &row.freight_summary, &row.health, &row.shard, &row.ready_message])
+        self.narrow(&row.project, || {
+            vec![
+                format!("{}/{}", row.project, row.name).into(),
+                row.freight_summary.as_str().into(),
+                row.health.as_str().into(),
+                row.shard.as_str().into(),
+                row.ready_message.as_str().into(),
+            ]
+        })
     }
 
     fn compare(&self, a: &StageRow, b: &StageRow) -> Ordering {
@@ -195,9 +213,10 @@ impl Shape<StageRow> for View<'_> {
 
 impl Shape<FreightRow> for View<'_> {
     fn keeps(&self, row: &FreightRow) -> bool {
-        let mut texts = vec![row.project.as_str(), row.name.as_str(), row.alias.as_str(), row.origin.name.as_str()];
-        texts.extend(row.artifacts.iter().map(String::as_str));
-        self.narrow(&row.project, &texts)
+        self.narrow(&row.project, || {
+            let names = [row.project.as_str(), row.name.as_str(), row.alias.as_str(), row.origin.name.as_str()];
+            names.into_iter().chain(row.artifacts.iter().map(String::as_str)).map(Cow::from).collect()
+        })
     }
 
     fn compare(&self, a: &FreightRow, b: &FreightRow) -> Ordering {

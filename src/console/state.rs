@@ -1,13 +1,17 @@
 //! Everything the console knows. Only [`super::update`] changes it; [`super::view`] draws it.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use jiff::tz::TimeZone;
 use ratatui::layout::Size;
 
 use crate::{
     kargo::{ApprovalRequest, ProjectName, Timestamp},
-    rules::rows::{FreightRow, PromotionRow, RequestRow, StageRow},
+    rules::{
+        permissions::Action,
+        rows::{FreightRow, PromotionRow, RequestRow, StageRow},
+        who::{Directory, Person},
+    },
 };
 
 use super::{
@@ -30,10 +34,8 @@ const TROUBLES_MAX: usize = 200;
 /// What the console is told at its start and does not change.
 #[derive(Clone, Debug)]
 pub struct Context {
-    /// The user as the API server knows them.
-    pub user: String,
-    /// Their groups.
-    pub groups: Vec<String>,
+    /// Who sits here, as the API server knows them.
+    pub person: Person,
     /// Where this is: `prod-eu`, `local ./demo`.
     pub place: String,
     /// Show only this Project at first.
@@ -198,9 +200,15 @@ pub struct Lens {
     pub sort: Sort,
 }
 
+impl Lens {
+    fn by(column: Column) -> Self {
+        Self { filter: String::new(), low: String::new(), sort: Sort::by(column) }
+    }
+}
+
 impl Default for Lens {
     fn default() -> Self {
-        Self { filter: String::new(), low: String::new(), sort: Sort::by(Column::Age) }
+        Self::by(Column::Age)
     }
 }
 
@@ -282,6 +290,10 @@ pub struct State {
     /// Actions that have no answer yet, and what they do.
     pub pending: BTreeMap<ActionId, Pending>,
     next_action: u64,
+    /// What is known of the people of each Project; without it no rule with a role can be judged.
+    pub directories: HashMap<ProjectName, Directory>,
+    /// What the cluster is known to refuse in each Project, with its reason.
+    pub refused: HashMap<ProjectName, BTreeMap<Action, String>>,
     /// Whether times are told in UTC.
     pub utc: bool,
     /// Whether the next frame is drawn on an empty window.
@@ -309,7 +321,7 @@ impl State {
             size,
             tables: Tables::default(),
             feeds: PerKind::default(),
-            lenses: PerKind::default(),
+            lenses: PerKind { stages: Lens::by(Column::Stage), ..PerKind::default() },
             screens: vec![Screen::List(Kind::Promotions)],
             detail: Watched::default(),
             request: Watched::default(),
@@ -320,6 +332,8 @@ impl State {
             log: VecDeque::new(),
             pending: BTreeMap::new(),
             next_action: 0,
+            directories: HashMap::new(),
+            refused: HashMap::new(),
             utc: false,
             redraw_all: false,
             suspend: false,
@@ -397,6 +411,9 @@ impl State {
 
     /// Starts an action that is to be answered.
     pub fn begin(&mut self, pending: Pending) -> ActionId {
+        if self.flash.as_ref().is_some_and(|flash| flash.until.is_some()) {
+            self.flash = None;
+        }
         self.next_action += 1;
         let id = ActionId(self.next_action);
         self.pending.insert(id, pending);

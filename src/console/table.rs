@@ -19,6 +19,10 @@ pub trait Shape<R> {
     fn keeps(&self, row: &R) -> bool;
     /// Which comes first.
     fn compare(&self, a: &R, b: &R) -> Ordering;
+    /// Whether the row is one of those that the table counts apart, filtered or not.
+    fn tallies(&self, _row: &R) -> bool {
+        false
+    }
 }
 
 /// See the module.
@@ -36,12 +40,15 @@ pub struct Table<R> {
     cursor: Option<Key>,
     at: usize,
     offset: usize,
+    /// How many rows are tallied.
+    tally: usize,
 }
 
 #[derive(Debug)]
 struct Slot<R> {
     row: R,
     list: u64,
+    tallied: bool,
 }
 
 impl<R> Default for Table<R> {
@@ -57,6 +64,7 @@ impl<R> Default for Table<R> {
             cursor: None,
             at: 0,
             offset: 0,
+            tally: 0,
         }
     }
 }
@@ -88,20 +96,21 @@ impl<R: Row> Table<R> {
 
     /// Filters and sorts anew.
     pub fn reshape(&mut self, shape: &impl Shape<R>) {
-        self.order.clear();
-        for (index, slot) in self.slots.iter().enumerate() {
-            if slot.as_ref().is_some_and(|slot| shape.keeps(&slot.row)) {
-                self.order.push(index);
-            }
+        let kept = |(index, slot): (usize, &Option<Slot<R>>)| {
+            slot.as_ref().is_some_and(|slot| shape.keeps(&slot.row)).then_some(index)
+        };
+        let mut order: Vec<usize> = self.slots.iter().enumerate().filter_map(kept).collect();
+        self.sort(&mut order, shape);
+        self.order = order;
+        for slot in self.slots.iter_mut().flatten() {
+            slot.tallied = shape.tallies(&slot.row);
         }
-        self.sort(shape);
+        self.tally = self.slots.iter().flatten().filter(|slot| slot.tallied).count();
         self.settle(shape);
     }
 
-    fn sort(&mut self, shape: &impl Shape<R>) {
-        let slots = &self.slots;
-        let row = |index: &usize| slots.get(*index).and_then(Option::as_ref).map(|slot| &slot.row);
-        self.order.sort_by(|a, b| match (row(a), row(b)) {
+    fn sort(&self, order: &mut [usize], shape: &impl Shape<R>) {
+        order.sort_by(|a, b| match (self.row_in(*a), self.row_in(*b)) {
             (Some(a), Some(b)) => shape.compare(a, b),
             (a, b) => b.is_some().cmp(&a.is_some()),
         });
@@ -118,7 +127,7 @@ impl<R: Row> Table<R> {
         let mut fresh = Vec::new();
         for row in rows {
             let keeps = shape.keeps(&row);
-            let (index, was_there) = self.store(row);
+            let (index, was_there) = self.store(row, shape);
             if was_there {
                 replaced.insert(index);
             }
@@ -131,8 +140,22 @@ impl<R: Row> Table<R> {
         if !replaced.is_empty() {
             self.order.retain(|index| !replaced.contains(index));
         }
-        self.order.extend(fresh);
-        self.sort(shape);
+        self.merge(fresh, shape);
+    }
+
+    /// Puts many slots into the order at once: a search for each, and one pass over what is there.
+    fn merge(&mut self, mut fresh: Vec<usize>, shape: &impl Shape<R>) {
+        self.sort(&mut fresh, shape);
+        let mut merged = Vec::with_capacity(self.order.len() + fresh.len());
+        let mut taken = 0;
+        for index in fresh {
+            let place = self.place(index, shape).unwrap_or_else(|place| place).max(taken);
+            merged.extend_from_slice(self.order.get(taken..place).unwrap_or_default());
+            merged.push(index);
+            taken = place;
+        }
+        merged.extend_from_slice(self.order.get(taken..).unwrap_or_default());
+        self.order = merged;
     }
 
     fn put(&mut self, row: R, shape: &impl Shape<R>) {
@@ -140,7 +163,7 @@ impl<R: Row> Table<R> {
             self.hide(index, shape);
         }
         let keeps = shape.keeps(&row);
-        let (index, _) = self.store(row);
+        let (index, _) = self.store(row, shape);
         if keeps {
             let place = self.place(index, shape).unwrap_or_else(|place| place);
             self.order.insert(place, index);
@@ -148,10 +171,13 @@ impl<R: Row> Table<R> {
     }
 
     /// Puts a row into its slot and says which, and whether there was one before. Does not touch the order.
-    fn store(&mut self, row: R) -> (usize, bool) {
+    fn store(&mut self, row: R, shape: &impl Shape<R>) -> (usize, bool) {
         let key = row.key();
-        let slot = Some(Slot { row, list: self.list });
+        let tallied = shape.tallies(&row);
+        let slot = Some(Slot { row, list: self.list, tallied });
+        self.tally += usize::from(tallied);
         if let Some(index) = self.by_key.get(&key).copied() {
+            self.clear(index);
             if let Some(place) = self.slots.get_mut(index) {
                 *place = slot;
             }
@@ -174,10 +200,15 @@ impl<R: Row> Table<R> {
     fn remove(&mut self, key: &Key, shape: &impl Shape<R>) {
         if let Some(index) = self.by_key.remove(key) {
             self.hide(index, shape);
-            if let Some(slot) = self.slots.get_mut(index) {
-                *slot = None;
-            }
+            self.clear(index);
             self.free.push(index);
+        }
+    }
+
+    /// Empties a slot.
+    fn clear(&mut self, index: usize) {
+        if let Some(slot) = self.slots.get_mut(index).and_then(Option::take) {
+            self.tally = self.tally.saturating_sub(usize::from(slot.tallied));
         }
     }
 
@@ -214,9 +245,7 @@ impl<R: Row> Table<R> {
         }
         for key in &gone {
             if let Some(index) = self.by_key.remove(key) {
-                if let Some(slot) = self.slots.get_mut(index) {
-                    *slot = None;
-                }
+                self.clear(index);
                 self.free.push(index);
             }
         }
@@ -259,6 +288,11 @@ impl<R: Row> Table<R> {
     /// How many rows are shown.
     pub fn len(&self) -> usize {
         self.order.len()
+    }
+
+    /// How many rows are counted apart, shown or not.
+    pub fn tally(&self) -> usize {
+        self.tally
     }
 
     /// How many rows there are, shown or not.

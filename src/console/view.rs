@@ -6,7 +6,7 @@ use ratatui::{
     style::Style,
 };
 
-use crate::kargo::{Phase, Timestamp};
+use crate::kargo::Timestamp;
 
 use super::{
     clock::Clock,
@@ -53,16 +53,11 @@ fn header(state: &State, clock: &Clock, buffer: &mut Buffer, area: Rect) {
     let project = state.project.as_ref().map_or("all projects", |project| project.as_str());
     let place = text::one_line(&state.context.place, theme.ascii).into_owned();
     let mut right: Vec<(String, Style)> = Vec::new();
-    let waiting = verdict::waiting_for_me(state);
+    let waiting = verdict::waiting_for_me(state, clock);
     if waiting > 0 {
         right.push((format!("{waiting} {} for you", if waiting == 1 { "waits" } else { "wait" }), theme.warn()));
     }
-    let table = &state.tables.promotions;
-    let failed = table
-        .all()
-        .filter(|row| state.project.as_ref().is_none_or(|project| *project == row.project))
-        .filter(|row| matches!(row.phase, Phase::Failed | Phase::Errored))
-        .count();
+    let failed = state.tables.promotions.tally();
     if failed > 0 {
         right.push((format!("{failed} failed"), theme.bad()));
     }

@@ -4,7 +4,7 @@ use crossterm::event::Event;
 use tui_textarea::{TextArea, WrapMode};
 
 use crate::{
-    kargo::approval::ChangedFile,
+    kargo::approval::{ChangedFile, Decision},
     rules::rows::RequestRow,
 };
 
@@ -79,10 +79,14 @@ impl AnswerDialog {
     pub fn closed(&self, state: &State) -> Option<String> {
         match state.tables.requests.get(&self.key()) {
             Some(now) if now.digest != self.row.digest => Some("the change is now another: look at it again".to_owned()),
-            Some(now) => verdict::may_answer(state, now).err(),
-            None if state.tables.requests.total() == 0 => verdict::may_answer(state, &self.row).err(),
+            Some(now) => verdict::may_say(state, now, self.decision()).err(),
+            None if state.tables.requests.total() == 0 => verdict::may_say(state, &self.row, self.decision()).err(),
             None => Some("the request is gone".to_owned()),
         }
+    }
+
+    fn decision(&self) -> Decision {
+        if self.approve { Decision::Approve } else { Decision::Reject }
     }
 
     /// What the answer is called.

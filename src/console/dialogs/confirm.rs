@@ -17,9 +17,7 @@ pub struct Confirm {
     pub title: String,
     /// What is to be known before it is answered.
     pub lines: Vec<String>,
-    /// A difference to look at first; may be empty.
-    pub diff: String,
-    /// How far the difference is scrolled.
+    /// How far these are scrolled.
     pub scroll: usize,
     /// The button that does it.
     pub verb: &'static str,
@@ -42,7 +40,6 @@ impl Confirm {
         state.dialog = Some(Dialog::Confirm(Box::new(Self {
             title: format!("Abort {}/{}?", row.project, row.name),
             lines,
-            diff: String::new(),
             scroll: 0,
             verb: "Abort",
             yes: false,
@@ -60,20 +57,20 @@ impl Confirm {
             "Gates ask again. The Stage's template of now is taken; if it is no longer".to_owned(),
             "what this one was made from, the difference is shown first.".to_owned(),
         ];
-        state.dialog = Some(Dialog::Confirm(Box::new(Self::of_retry(row.key(), lines, String::new(), false))));
+        state.dialog = Some(Dialog::Confirm(Box::new(Self::of_retry(row.key(), lines, false))));
     }
 
     /// Asks again, now that the Stage's template is known to differ.
-    pub fn retry_otherwise(promotion: Key, diff: String) -> Dialog {
-        let lines = vec!["The Stage's template is no longer what this Promotion was made from:".to_owned()];
-        Dialog::Confirm(Box::new(Self::of_retry(promotion, lines, diff, true)))
+    pub fn retry_otherwise(promotion: Key, differences: &[String]) -> Dialog {
+        let mut lines = vec!["The Stage's template is no longer what this Promotion was made from:".to_owned()];
+        lines.extend(differences.iter().map(|difference| format!("- {difference}")));
+        Dialog::Confirm(Box::new(Self::of_retry(promotion, lines, true)))
     }
 
-    fn of_retry(promotion: Key, lines: Vec<String>, diff: String, with_current_template: bool) -> Self {
+    fn of_retry(promotion: Key, lines: Vec<String>, with_current_template: bool) -> Self {
         Self {
             title: format!("Retry {}/{}?", promotion.project, promotion.name),
             lines,
-            diff,
             scroll: 0,
             verb: if with_current_template { "Retry with it" } else { "Retry" },
             yes: false,
@@ -91,7 +88,7 @@ impl Confirm {
             let id = state.begin(self.pending);
             return Turn::Close(vec![Effect::Act { id, action: self.action }]);
         }
-        let lines = self.diff.lines().count();
+        let lines = self.lines.len();
         if chord.is("down") || chord.is("j") || chord.is("pgdn") {
             self.scroll = (self.scroll + if chord.is("pgdn") { 10 } else { 1 }).min(lines.saturating_sub(1));
         } else if chord.is("up") || chord.is("k") || chord.is("pgup") {

@@ -136,17 +136,10 @@ fn confirm(state: &State, dialog: &Confirm, buffer: &mut Buffer, area: Rect) {
     for line in &dialog.lines {
         page.text(line, Style::new());
     }
-    let said = u16::try_from(page.len()).unwrap_or(u16::MAX);
-    let mut change = Page::new(area.width.min(100).saturating_sub(6), theme);
-    diff::lines(&mut change, &dialog.diff);
-    let lines = if dialog.diff.is_empty() { 0 } else { u16::try_from(change.len()).unwrap_or(u16::MAX) };
-    let inside = frame(theme, &dialog.title, said.saturating_add(lines).saturating_add(2), buffer, area);
-    let room = inside.height.saturating_sub(2);
-    page.draw(buffer, Rect { height: said.min(room), ..inside }, Scroll::default());
-    let below = Rect { y: inside.y + said.min(room), height: room.saturating_sub(said), ..inside };
-    if lines > 0 && below.height > 0 {
-        change.draw(buffer, below, Scroll { top: dialog.scroll, follow: false });
-    }
+    let lines = u16::try_from(page.len()).unwrap_or(u16::MAX);
+    let inside = frame(theme, &dialog.title, lines.saturating_add(2), buffer, area);
+    let room = Rect { height: inside.height.saturating_sub(2), ..inside };
+    page.draw(buffer, room, Scroll { top: dialog.scroll, follow: false });
     buttons::draw(buffer, last_line(inside), theme, &["Cancel", dialog.verb], Some(usize::from(dialog.yes)));
 }
 

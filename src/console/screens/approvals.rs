@@ -73,8 +73,8 @@ fn cells(state: &State, clock: &Clock, row: &RequestRow, wide: bool) -> Vec<Cell
     let theme = state.theme();
     let safe = |text: &str| Cell::plain(text::one_line(text, theme.ascii).into_owned());
     let (mark, word) = state_of(row.phase);
-    let you = match (row.phase, verdict::may_answer(state, row)) {
-        (RequestPhase::Open, Ok(())) => Cell::styled("may answer", theme.warn()),
+    let you = match (row.phase, verdict::you(state, row)) {
+        (RequestPhase::Open, Ok(may)) => Cell::styled(may, theme.warn()),
         (RequestPhase::Open, Err(why)) => safe(&why),
         _ => Cell::plain("-"),
     };

@@ -121,7 +121,7 @@ fn step_line(
 ) {
     let theme = state.theme();
     let entry = detail.promotion.step_metadata(&step.alias);
-    let mark = mark_of(state, &detail.promotion, step, entry);
+    let mark = mark_of(&detail.promotion, step, entry);
     let wide = area.width >= 110;
     let (alias, kind) = if wide { (24, 24) } else { (12, 17) };
     let mut said = entry.map(|entry| entry.message.clone()).unwrap_or_default();
@@ -148,7 +148,7 @@ fn step_line(
     put(buffer, area, x, area.y, &text::cut(&text::one_line(&said, theme.ascii), room, theme.ascii), Style::new());
 }
 
-fn mark_of(state: &State, promotion: &Promotion, step: &PromotionStep, entry: Option<&StepMetadata>) -> Mark {
+fn mark_of(promotion: &Promotion, step: &PromotionStep, entry: Option<&StepMetadata>) -> Mark {
     let mark = Mark::of_step(
         entry.and_then(|entry| entry.status.as_ref()),
         entry.map(|entry| entry.error_count).unwrap_or_default(),
@@ -156,7 +156,7 @@ fn mark_of(state: &State, promotion: &Promotion, step: &PromotionStep, entry: Op
     // A promotion that has ended leaves no step running, whatever its record says.
     match mark {
         Mark::Running if promotion.status.phase.is_terminal() => Mark::Aborted,
-        Mark::Running if verdict::step_waits(state, step) => Mark::Waiting,
+        Mark::Running if verdict::step_waits(step) => Mark::Waiting,
         mark => mark,
     }
 }

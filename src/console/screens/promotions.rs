@@ -3,7 +3,7 @@
 use ratatui::{buffer::Buffer, layout::Rect};
 
 use crate::{
-    kargo::{Phase, ProjectName, StageName, StepStatus},
+    kargo::{Phase, ProjectName, StageName},
     rules::rows::PromotionRow,
 };
 
@@ -135,13 +135,7 @@ fn cell(state: &State, clock: &Clock, row: &PromotionRow, field: Field) -> Cell 
 fn step_text(row: &PromotionRow) -> String {
     match (&row.step, &row.phase) {
         (_, Phase::Succeeded) => format!("{0}/{0}", row.steps),
-        (Some(step), _) => {
-            let again = match step.status {
-                Some(StepStatus::Running) if step.error_count > 0 => format!(" ({})", step.error_count + 1),
-                _ => String::new(),
-            };
-            format!("{}/{} {}{again}", step.number.min(row.steps), row.steps, step.alias)
-        }
+        (Some(step), _) => format!("{}/{} {}", step.number.min(row.steps), row.steps, step.alias),
         (None, _) if row.steps == 0 && row.phase == Phase::Running => "0/0".to_owned(),
         (None, _) => String::new(),
     }

@@ -3,8 +3,8 @@
 use ratatui::style::Style;
 
 use crate::{
-    kargo::{ApprovalRequest, approval::ApproverRule},
-    rules::rows::RequestRow,
+    kargo::ApprovalRequest,
+    rules::{approval::policy, rows::RequestRow},
 };
 
 use super::{
@@ -67,26 +67,14 @@ pub fn add(page: &mut Page, state: &State, request: &ApprovalRequest, clock: &Cl
 
 fn who(page: &mut Page, row: &RequestRow, request: &ApprovalRequest, clock: &Clock) {
     let theme = page.theme();
-    let rules: Vec<String> = request.spec.approvers.iter().map(rule).collect();
-    let asked = if rules.is_empty() { "anyone who can see the Promotion".to_owned() } else { rules.join(", ") };
-    page.indented("asked    ", &asked, Style::new());
-    let creator = if row.exclude_creator { " (may not approve it)" } else { "" };
-    page.indented("made by  ", &format!("{}{creator}", row.creator), Style::new());
+    let spec = &request.spec;
+    page.indented("needs    ", &policy(&spec.approvers, spec.min_approvals, spec.exclude_creator), Style::new());
+    page.indented("made by  ", &row.creator, Style::new());
     for response in &row.responses {
         let at = response.time.map(|at| clock.time(at)).unwrap_or_default();
         page.indented("answer   ", &format!("{} by {} at {at}", response.action, response.user), theme.strong());
         if !response.message.is_empty() {
             page.indented("         ", &response.message, Style::new());
         }
-    }
-}
-
-/// `groups leads (required)`.
-fn rule(rule: &ApproverRule) -> String {
-    let required = if rule.required { " (required)" } else { "" };
-    if rule.role.is_empty() {
-        format!("{} {}{required}", rule.claim, rule.value)
-    } else {
-        format!("role {}{required}", rule.role)
     }
 }

@@ -32,7 +32,7 @@ fn acts(play: &mut Play) -> Vec<Action> {
 fn promote_shows_what_differs_and_starts_on_cancel() {
     let mut play = play();
     play.keys("3");
-    play.keys("jp");
+    play.keys("jjp");
     assert!(play.shows("Promote which Freight to shop/prod?"), "{:?}", play.lines());
     assert!(!play.shows("odd-owl"), "Freight of another origin is not offered");
     assert!(play.lines().iter().any(|line| line.contains("red-fox") && line.contains("is there now")));
@@ -62,8 +62,8 @@ fn a_retry_shows_how_the_template_differs_before_it_takes_it() {
     let key = play.state.tables.promotions.current().unwrap().key();
     play.keys("R<enter>R<right><enter>");
     assert_eq!(acts(&mut play), [Action::Retry { promotion: key.clone(), with_current_template: false }]);
-    play.send(Message::TemplateDiffers { id: ActionId(1), diff: "@@ -1 +1 @@\n-uses: a\n+uses: b\n".into() });
-    assert!(play.shows("Retry shop/p1?") && play.shows("+uses: b") && play.shows("[ Cancel ]"), "{:?}", play.lines());
+    play.send(Message::TemplateDiffers { id: ActionId(1), differences: vec!["step b is new".into()] });
+    assert!(play.shows("Retry shop/p1?") && play.shows("- step b is new") && play.shows("[ Cancel ]"), "{:?}", play.lines());
     play.keys("<tab><enter>");
     assert_eq!(acts(&mut play), [Action::Retry { promotion: key, with_current_template: true }]);
 }
@@ -72,7 +72,7 @@ fn a_retry_shows_how_the_template_differs_before_it_takes_it() {
 fn a_question_that_comes_back_takes_no_keys_from_who_types() {
     let mut play = play();
     play.keys("R<right><enter>:err");
-    play.send(Message::TemplateDiffers { id: ActionId(1), diff: String::new() });
+    play.send(Message::TemplateDiffers { id: ActionId(1), differences: Vec::new() });
     assert!(play.state.dialog.is_none());
     play.keys("<esc>e");
     assert!(play.shows("p1 was not retried") && play.shows("retry again"));
@@ -94,6 +94,7 @@ fn what_cannot_be_done_says_why() {
 fn a_failure_is_told_with_its_hint() {
     let mut play = play();
     play.keys("3v");
+    assert!(play.shows("cannot verify: there is no Freight to verify"));
     play.promotions(vec![promotion("shop", "prod", "p1")]).keys("1r");
     assert_eq!(acts(&mut play).len(), 1);
     assert!(play.shows("refreshing p1"));

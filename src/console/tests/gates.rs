@@ -87,7 +87,7 @@ fn after_the_deadline_nothing_is_offered_c68() {
     let mut buffer = play.picture();
     assert_eq!(
         crate::console::view::view(&play.state, &mut buffer).unwrap().to_string(),
-        "2026-06-01T12:00:01Z",
+        "2026-06-01T12:00:03Z",
         "the picture says when it is out of date"
     );
     play.keys("a<tab>");

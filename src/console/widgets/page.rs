@@ -61,10 +61,8 @@ impl Page {
         let height = usize::from(area.height);
         let last = self.lines.len().saturating_sub(height);
         let top = if scroll.follow { last } else { scroll.top.min(last) };
-        let mut y = area.y;
-        for (line, style) in self.lines.iter().skip(top).take(height) {
+        for (y, (line, style)) in (area.y..).zip(self.lines.iter().skip(top).take(height)) {
             put(buffer, area, area.x + 1, y, line, *style);
-            y += 1;
         }
         let (up, down) = if self.theme.ascii { ("^", "v") } else { ("▲", "▼") };
         if area.width > 0 && area.height > 1 {
