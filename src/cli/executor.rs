@@ -11,7 +11,7 @@ use tokio::{
 pub use crate::engine::tools::Happening;
 use crate::{
     cluster::{
-        Connection, Setting,
+        Connection,
         find::{self, Scope},
         lease::{Claim, Claims, Epoch, RENEWAL},
         port::KubePort,
@@ -80,7 +80,6 @@ pub async fn start_until_idle(global: &Global, connection: &Connection, wanted: 
 }
 
 async fn begin(global: &Global, connection: &Connection, wanted: &Run, until_idle: bool) -> Result<Executor, Failure> {
-    refuse_real(connection.setting, wanted)?;
     let own = connection.as_executor().ok_or_else(|| Failure::new(Exit::Refused, "cannot execute: no local cluster"))?;
     let counters = Counters::default();
     let git = Git::new(GitSettings::default(), counters.clone());
@@ -104,15 +103,16 @@ async fn begin(global: &Global, connection: &Connection, wanted: &Run, until_idl
     Ok(Executor { tools, counters, shutdown, work, claim })
 }
 
-fn refuse_real(setting: Setting, wanted: &Run) -> Result<(), Failure> {
-    match (setting, &wanted.shard) {
-        (Setting::Local, _) => Ok(()),
-        (Setting::Cluster, None) => Err(Failure::new(
+/// Whether these flags may execute at all; asked before anything is connected to.
+pub fn check(global: &Global, wanted: &Run) -> Result<(), Failure> {
+    match (&global.local, &wanted.shard) {
+        (Some(_), _) => Ok(()),
+        (None, None) => Err(Failure::new(
             Exit::Refused,
             "cannot execute everything on a real cluster: its own controllers do",
         )
         .hint("Give some Stages a shard and name it: run --shard NAME; or use a local cluster: --local DIR")),
-        (Setting::Cluster, Some(shard)) => Err(Failure::new(
+        (None, Some(shard)) => Err(Failure::new(
             Exit::Refused,
             format!("cannot execute shard {shard} on a real cluster: health checks, AnalysisRuns and the heartbeat are not there yet"),
         )

@@ -13,6 +13,7 @@ use crate::telemetry;
 /// Runs the verb: until a signal, or until nothing can go on.
 pub async fn run(global: &Global, args: &Run) -> Done {
     telemetry::to_stderr();
+    executor::check(global, args)?;
     let connection = session::connect(global).await?;
     let executor = if args.until_idle {
         executor::start_until_idle(global, &connection, args).await?

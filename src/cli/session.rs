@@ -2,7 +2,7 @@
 
 use super::{Failure, args::Global, failure::Exit};
 use crate::{
-    cluster::{self, Connection, Setting, Target, connect::Impersonate, find::{self, Scope}},
+    cluster::{self, Connection, Target, connect::Impersonate, find::{self, Scope}},
     kargo::ProjectName,
 };
 
@@ -47,9 +47,4 @@ pub async fn project(global: &Global, connection: &Connection) -> Result<Project
         several => Err(Failure::new(Exit::Usage, format!("cannot tell which project is meant: there are {}", several.join(", ")))
             .hint("Name it with -n")),
     }
-}
-
-/// Whether this is the local cluster.
-pub fn is_local(connection: &Connection) -> bool {
-    connection.setting == Setting::Local
 }

@@ -1,5 +1,7 @@
 //! `apply -f`: creates what is not there, replaces what is. A Promotion is always created.
 
+use std::time::Duration;
+
 use kube::{
     Api, Client,
     api::{DynamicObject, PostParams},
@@ -8,7 +10,7 @@ use kube::{
 use serde_json::Value;
 
 use super::{Error, Kind, error::Doing};
-use crate::kargo::schema::KINDS;
+use crate::kargo::{Project, schema::KINDS};
 
 /// What became of one object.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,8 +32,10 @@ const CORE: &[(&str, &str, &str, &str, bool)] = &[
     ("argoproj.io", "v1alpha1", "Application", "applications", true),
 ];
 
-/// Tries after a conflict.
-const TRIES: u32 = 5;
+/// Conflicts that are answered by reading again.
+const CONFLICTS: u32 = 5;
+/// How long the namespace of a Project is waited for.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 fn resource_of(group: &str, version: &str, kind: &str) -> Option<(ApiResource, bool)> {
     let ours = KINDS.iter().filter(|_| version == "v1alpha1").map(|k| (k.group, k.kind, k.plural, k.namespaced));
@@ -68,14 +72,27 @@ pub async fn apply(client: &Client, object: Value, project: Option<&str>) -> Res
         let created = api.create(&PostParams::default(), &object).await.doing(doing)?;
         return Ok(Applied::Created(format!("{}/{}", types.kind.to_lowercase(), created.metadata.name.unwrap_or_default())));
     }
-    let mut last = None;
-    for _ in 0..TRIES {
+    let namespace = object.metadata.namespace.clone();
+    let (mut conflicts, end) = (0, tokio::time::Instant::now() + PATIENCE);
+    loop {
         match put(&api, object.clone(), &name, &label).await.doing(doing) {
-            Err(error) if error.kind == Kind::Conflict => last = Some(error),
+            Err(error) if error.kind == Kind::Conflict && conflicts < CONFLICTS => conflicts += 1,
+            // A Project's namespace comes into being a moment after the Project.
+            Err(error)
+                if error.kind == Kind::NotFound
+                    && tokio::time::Instant::now() < end
+                    && is_project(client, namespace.as_deref()).await =>
+            {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
             answer => return answer,
         }
     }
-    Err(last.unwrap_or_else(|| Error::new(Kind::Conflict, doing(), "others change it all the time")))
+}
+
+async fn is_project(client: &Client, namespace: Option<&str>) -> bool {
+    let Some(name) = namespace else { return false };
+    matches!(Api::<Project>::all(client.clone()).get_opt(name).await, Ok(Some(_)))
 }
 
 async fn put(api: &Api<DynamicObject>, mut object: DynamicObject, name: &str, label: &str) -> Result<Applied, kube::Error> {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::colleague::{Colleague, Files, Trouble};
 use crate::{
@@ -57,24 +57,10 @@ impl World {
                 .replace("@SITE@", &self.site().display().to_string())
                 .replace("@OPERATOR@", &self.operator);
             for object in documents::parse(&text)? {
-                self.apply(connection, object).await?;
+                apply::apply(&connection.client, object, None).await?;
             }
         }
         Ok(true)
-    }
-
-    /// Applies one object; a Project's namespace is made a moment after the Project.
-    async fn apply(&self, connection: &Connection, object: Value) -> Result<(), Trouble> {
-        let end = tokio::time::Instant::now() + std::time::Duration::from_secs(10);
-        loop {
-            match apply::apply(&connection.client, object.clone(), None).await {
-                Ok(_) => return Ok(()),
-                Err(error) if error.kind == crate::cluster::Kind::NotFound && tokio::time::Instant::now() < end => {
-                    tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-                }
-                Err(error) => return Err(error.into()),
-            }
-        }
     }
 
     /// Creates a piece of Freight with one image, as Kargo's Warehouse would, and returns its name.

@@ -25,9 +25,12 @@ pub async fn run(global: &Global, args: &Ui) -> Done {
         Failure::new(Exit::Failed, format!("cannot write the log in {}: {error}", folders.state.display()))
             .hint("Set TIDEWAITER_STATE_DIR to a folder that you may write")
     })?;
+    let wanted = Run { shard: args.shard.clone(), ..Run::default() };
+    if args.execute {
+        executor::check(global, &wanted)?;
+    }
     let connection = session::connect(global).await?;
     let executor = if args.execute {
-        let wanted = Run { shard: args.shard.clone(), ..Run::default() };
         Some(executor::start(global, &connection, &wanted).await?)
     } else {
         None
