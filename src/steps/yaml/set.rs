@@ -128,12 +128,18 @@ fn check_target(node: &Node, update: &Update) -> Result<(), YamlError> {
         _ if update.value.is_array() || update.value.is_object() => {
             refuse("the new value is a list or a mapping, and only single values can be set")
         }
-        _ => match node.tag.as_deref().and_then(|tag| tag.strip_prefix(scalar::CORE)) {
-            Some(tag) if (tag == "str") != update.value.is_string() => {
-                refuse(&format!("it is tagged `!!{tag}`, so the new value would not read back as what it is"))
+        _ => {
+            let Some(tag) = &node.tag else { return Ok(()) };
+            let (name, texts_only) = match tag.strip_prefix(scalar::CORE) {
+                Some(core) => (format!("!!{core}"), core == "str"),
+                // Whoever reads the tag decides what the text means.
+                None => (tag.clone(), true),
+            };
+            if texts_only == update.value.is_string() {
+                return Ok(());
             }
-            _ => Ok(()),
-        },
+            refuse(&format!("it is tagged `{name}`, so the new value would not read back as what it is"))
+        }
     }
 }
 

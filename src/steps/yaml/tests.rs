@@ -69,6 +69,7 @@ fn only_the_bytes_of_the_value_change() {
         ("flow needs quotes", "a: [b, c]\n", "a.0", json!("x, y"), "a: [\"x, y\", c]\n"),
         ("flow over lines with comments", "a: [\n  b, # one\n  c  # two\n]\n", "a.1", json!("d"), "a: [\n  b, # one\n  d  # two\n]\n"),
         ("pair in a flow list", "a: [b: c, d]\n", "a.0.b", json!("e"), "a: [b: e, d]\n"),
+        ("commas before brackets", "- {\n    a: b,\n    c: [d, ] ,  # x\n  }\n- {e: f,}\n", "1.e", json!("g"), "- {\n    a: b,\n    c: [d, ] ,  # x\n  }\n- {e: g,}\n"),
         ("multi-line plain", "a: one\n  two\n  three\nb: 1\n", "a", json!("x"), "a: x\nb: 1\n"),
         ("multi-line quoted", "a: \"one\n\n  two\" # c\nb: 1\n", "a", json!("x"), "a: \"x\" # c\nb: 1\n"),
         ("second document", "a: 1\n---\nb: 2\n...\n---\nc: 3\n", "b", json!(5), "a: 1\n---\nb: 5\n...\n---\nc: 3\n"),
@@ -110,6 +111,7 @@ fn what_cannot_be_set_is_refused_and_says_what_to_do() {
         ("empty part", "a: 1\n", "a..b", json!(3), &["empty key part"]),
         ("tab", "a:\n- b: 1\n\tc: 2\n", "a", json!(3), &["not YAML", "line 2"]),
         ("tagged int", "a: !!int 1\n", "a", json!("x"), &["!!int"]),
+        ("local tag", "a: !ref b\n", "a", json!(1), &["`!ref`"]),
         ("list as value", "a: 1\n", "a", json!([1]), &["single"]),
     ];
     for (case, text, key, value, said) in cases {
@@ -303,7 +305,8 @@ impl Made {
                 self.keys.push((below, value));
             }
         }
-        self.text.push_str(if list { " ]" } else { "}" });
+        self.push(&["", " ", ", "]);
+        self.text.push(if list { ']' } else { '}' });
     }
 }
 
