@@ -158,17 +158,25 @@ impl World {
         name
     }
 
-    pub fn tools(&self) -> Arc<Tools> {
-        let env = ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"].map(|name| (name.into(), "/dev/null".into()));
-        let mut env = env.to_vec();
-        env.push(("HOME".into(), self.dir.path().into()));
-        let git = Git::new(GitSettings { env, ..GitSettings::default() }, self.counters.clone());
-        let mirrors = Arc::new(Mirrors::open(&self.mirrors(), git).unwrap());
+    pub fn settings(&self) -> Settings {
         let mut settings = Settings::new(self.holder.clone());
         settings.verification = self.verification;
         settings.transient_budget = self.budget;
         settings.first_pause = Duration::from_millis(5);
         settings.crash = self.crash.clone();
+        settings
+    }
+
+    pub fn tools(&self) -> Arc<Tools> {
+        self.tools_with(self.settings())
+    }
+
+    pub fn tools_with(&self, settings: Settings) -> Arc<Tools> {
+        let env = ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"].map(|name| (name.into(), "/dev/null".into()));
+        let mut env = env.to_vec();
+        env.push(("HOME".into(), self.dir.path().into()));
+        let git = Git::new(GitSettings { env, ..GitSettings::default() }, self.counters.clone());
+        let mirrors = Arc::new(Mirrors::open(&self.mirrors(), git).unwrap());
         let registry = Arc::new(self.registry.clone());
         let port: Arc<Fake> = Arc::clone(&self.port);
         Arc::new(Tools::new(settings, port, registry, mirrors, Landers::default()).unwrap())

@@ -331,3 +331,6 @@ fn responses(verdict: &Verdict) -> Map<String, Value> {
     output.insert("responses".into(), limits::without_nulls(Value::Array(list)));
     output
 }
+
+#[cfg(test)]
+mod tests;

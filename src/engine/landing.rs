@@ -393,3 +393,6 @@ fn said(cargo: &Cargo, landed: &Landed) -> String {
 fn shown(course: &Course, key: &MirrorKey) -> String {
     course.tools.opened(key).map_or_else(|| key.0.clone(), |mirror| mirror.url().to_string())
 }
+
+#[cfg(test)]
+mod tests;

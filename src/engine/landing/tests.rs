@@ -1,0 +1,157 @@
+use serde_json::json;
+
+use crate::{
+    engine::fixture::{World, write_and_push},
+    kargo::{Phase, StepStatus},
+};
+
+/// clone, set a key, commit, and a boundary at which somebody else pushes.
+fn update_and_push(remote: &str, key: &str) -> serde_json::Value {
+    let mut steps = write_and_push(remote, "tags", "");
+    steps[1] = json!({"uses": "yaml-update", "as": "update", "config": {
+        "path": "./src/tags.yaml", "updates": [{"key": key, "value": "2.3.1"}]}});
+    steps
+}
+
+async fn run_with_meanwhile(
+    files: &[(&str, &str)],
+    steps: impl Fn(&str) -> serde_json::Value,
+    meanwhile: &'static [(&'static str, &'static str)],
+) -> (std::sync::Arc<World>, String) {
+    let world = World::new();
+    let remote = world.repository("config", files);
+    world.stage("test", &steps(&remote));
+    let name = world.promote("test", 1);
+    let world = std::sync::Arc::new(world);
+    let at = std::sync::Arc::downgrade(&world);
+    let tools = {
+        let mut settings = world.settings();
+        settings.crash = Some(std::sync::Arc::new(move |boundary| {
+            if boundary == "commit:ended" {
+                at.upgrade().unwrap().change("config", meanwhile);
+            }
+            false
+        }));
+        world.tools_with(settings)
+    };
+    world.run_with(tools).await;
+    (world, name)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tip_that_changed_the_same_file_is_met_by_a_replay() {
+    let (world, name) =
+        run_with_meanwhile(&[("tags.yaml", "a: old\nb: old\n")], |remote| update_and_push(remote, "a"), &[("tags.yaml", "a: old\nb: new\n")]).await;
+    let status = world.promotion(&name).status;
+    assert_eq!(status.phase, Phase::Succeeded, "{:#?}", world.steps(&name));
+    assert_eq!(world.show("config", "main", "tags.yaml"), "a: 2.3.1\nb: new");
+    let journal = &status.state.as_ref().unwrap()["tidewaiter.dev"];
+    assert_eq!(journal["replayCount"], 1);
+    assert_eq!(journal["replays"][0]["reason"], "tags.yaml");
+    assert_eq!(journal["replays"][0]["step"], "push");
+    assert!(status.step_execution_metadata[3].message.contains("replayed 1 times"), "{:#?}", world.steps(&name));
+}
+
+/// C37
+#[tokio::test(flavor = "multi_thread")]
+async fn a_conflict_names_the_path_both_commits_and_the_branch() {
+    let (world, name) =
+        run_with_meanwhile(&[("tags.yaml", "a: old\n")], |remote| update_and_push(remote, "a"), &[("tags.yaml", "b: new\n")]).await;
+    let status = world.promotion(&name).status;
+    assert_eq!(status.phase, Phase::Failed, "{:#?}", world.steps(&name));
+    let log = world.git(std::path::Path::new(&world.remote("config")), &["log", "--format=%h", "--abbrev=7", "main"]);
+    for word in ["tags.yaml", "main", "step update had Succeeded"].into_iter().chain(log.lines()) {
+        assert!(status.message.contains(word), "{word} in {}", status.message);
+    }
+    assert_eq!(world.log("config", "main"), ["by hand", "by hand"]);
+    let commits = &status.state.as_ref().unwrap()["tidewaiter.dev"]["workspace"]["mounts"][0]["commits"];
+    assert_eq!(commits.as_array().unwrap().len(), 1, "the local commit is kept");
+}
+
+/// C38
+#[tokio::test(flavor = "multi_thread")]
+async fn the_same_change_by_somebody_else_is_nothing_to_push() {
+    let (world, name) = run_with_meanwhile(
+        &[("tags.yaml", "a: old\n")],
+        |remote| update_and_push(remote, "a"),
+        &[("tags.yaml", "a: 2.3.1\n")],
+    )
+    .await;
+    let status = world.promotion(&name).status;
+    assert_eq!(status.phase, Phase::Succeeded, "{:#?}", world.steps(&name));
+    let head = world.git(std::path::Path::new(&world.remote("config")), &["rev-parse", "main"]);
+    assert_eq!(status.state_map()["push"]["commit"], json!(head));
+    assert_eq!(world.log("config", "main"), ["by hand", "by hand"]);
+}
+
+/// C40
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_to_commit_is_nothing_to_push() {
+    let world = World::new();
+    let remote = world.repository("config", &[("tags.yaml", "a: 2.3.1\n")]);
+    world.stage("test", &update_and_push(&remote, "a"));
+    let name = world.promote("test", 1);
+    world.run().await;
+    let status = world.promotion(&name).status;
+    assert_eq!(status.phase, Phase::Succeeded);
+    let ends: Vec<_> = status.step_execution_metadata[2..].iter().map(|entry| entry.status.clone().unwrap()).collect();
+    assert_eq!(ends, [StepStatus::Skipped, StepStatus::Skipped], "{:#?}", world.steps(&name));
+    let head = world.git(std::path::Path::new(&remote), &["rev-parse", "main"]);
+    assert_eq!((&status.state_map()["commit"]["commit"], &status.state_map()["push"]["commit"]), (&json!(head), &json!(head)));
+    assert_eq!(world.counters.snapshot().pushes, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn generated_and_new_branches_are_made() {
+    let world = World::new();
+    let remote = world.repository("config", &[("README", "hello\n")]);
+    let mut steps = write_and_push(&remote, "a", "x\n");
+    steps[3]["config"]["generateTargetBranch"] = json!(true);
+    steps.as_array_mut().unwrap().extend([
+        json!({"uses": "git-push", "as": "named", "config": {"path": "./src", "targetBranch": "env/new"}}),
+        json!({"uses": "git-push", "as": "home", "config": {"path": "./src"}}),
+    ]);
+    world.stage("test", &steps);
+    let name = world.promote("test", 1);
+    world.run().await;
+    let status = world.promotion(&name).status;
+    assert_eq!(status.phase, Phase::Succeeded, "{:#?}", world.steps(&name));
+    let generated = format!("kargo/promotion/{name}");
+    assert_eq!(status.state_map()["push"]["branch"], json!(generated));
+    for branch in [generated.as_str(), "env/new", "main"] {
+        assert_eq!(world.log("config", branch), ["a by test", "by hand"], "{branch}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_pushes_of_one_checkout_land_in_order() {
+    let world = World::new();
+    let remote = world.repository("config", &[("README", "hello\n")]);
+    let mut steps = write_and_push(&remote, "a", "x\n").as_array().unwrap().clone();
+    let second = write_and_push(&remote, "b", "y\n").as_array().unwrap().clone();
+    for (step, alias) in second.into_iter().skip(1).zip(["write2", "commit2", "push2"]) {
+        let mut step = step;
+        step["as"] = json!(alias);
+        steps.push(step);
+    }
+    world.stage("test", &json!(steps));
+    let name = world.promote("test", 1);
+    world.run().await;
+    assert_eq!(world.promotion(&name).status.phase, Phase::Succeeded, "{:#?}", world.steps(&name));
+    assert_eq!(world.log("config", "main"), ["b by test", "a by test", "by hand"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_servers_rule_is_told_in_its_words() {
+    let world = World::new();
+    let remote = world.repository("config", &[("README", "hello\n")]);
+    let hook = std::path::Path::new(&remote).join("hooks/pre-receive");
+    std::fs::write(&hook, "#!/bin/sh\necho no pushes on fridays\nexit 1\n").unwrap();
+    std::fs::set_permissions(&hook, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    world.stage("test", &write_and_push(&remote, "a", "x\n"));
+    let name = world.promote("test", 1);
+    world.run().await;
+    let status = world.promotion(&name).status;
+    assert_eq!(status.phase, Phase::Errored);
+    assert!(status.message.contains("no pushes on fridays"), "{}", status.message);
+}
