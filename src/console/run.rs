@@ -7,7 +7,7 @@ use std::{
 };
 
 use crossterm::event::{Event, EventStream};
-use futures::{FutureExt, Stream, StreamExt};
+use futures::{Stream, StreamExt};
 use ratatui::{
     buffer::Buffer,
     layout::{Rect, Size},
@@ -143,7 +143,7 @@ async fn drive<W: Write>(
     effects: mpsc::Sender<Effect>,
     context: Context,
 ) -> Result<Exit, ConsoleError> {
-    let mut console = Console { state: State::new(context, surface.size()), surface, effects, panics: Vec::new() };
+    let mut console = Console { state: State::new(context, surface.size()), surface, effects, panics: Vec::new(), stopped: false };
     loop {
         let next_change = console.draw()?;
         let mut end = tokio::select! {
@@ -153,13 +153,13 @@ async fn drive<W: Write>(
         };
         let started = Instant::now();
         while end.is_none() && started.elapsed() < GATHER {
-            if let Some(told) = input.next().now_or_never() {
-                end = console.told(told)?;
-            } else if let Ok(message) = messages.try_recv() {
-                end = console.take(message)?;
-            } else {
-                break;
-            }
+            // Looked at with this task's own waker: crossterm keeps the first one that it is given until it woke it.
+            end = tokio::select! {
+                biased;
+                told = input.next() => console.told(told)?,
+                message = messages.recv() => console.take(message.ok_or(ConsoleError::Gone)?)?,
+                () = std::future::ready(()) => break,
+            };
         }
         if let Some(how) = end {
             let mut panics = console.panics;
@@ -182,11 +182,16 @@ struct Console<'a, W: Write> {
     surface: &'a mut Surface<W>,
     effects: mpsc::Sender<Effect>,
     panics: Vec<String>,
+    /// Whether the terminal is given back until the process is continued.
+    stopped: bool,
 }
 
 impl<W: Write> Console<'_, W> {
     /// Draws the state; gives the moment from which on that is out of date.
     fn draw(&mut self) -> Result<Option<Timestamp>, ConsoleError> {
+        if self.stopped {
+            return Ok(None);
+        }
         let Size { width, height } = self.state.size;
         if std::mem::take(&mut self.state.redraw_all) {
             self.surface.forget();
@@ -257,11 +262,13 @@ impl<W: Write> Console<'_, W> {
             return Ok(());
         }
         self.surface.leave().map_err(ConsoleError::Write)?;
-        terminal::stop_self().map_err(ConsoleError::Signals)?;
-        self.resume()
+        // The stop may reach this thread only a moment later: what follows waits for the signal to go on.
+        self.stopped = true;
+        terminal::stop_self().map_err(ConsoleError::Signals)
     }
 
     fn resume(&mut self) -> Result<(), ConsoleError> {
+        self.stopped = false;
         self.surface.enter().map_err(ConsoleError::Write)?;
         self.state.size = self.surface.size();
         Ok(())
