@@ -86,9 +86,11 @@ pub async fn run_in_terminal(
     let input = futures::stream::select(EventStream::new().map(Told::Input), signals);
     let ended = drive(&mut surface, input, messages, effects, context).await;
     let left = surface.leave().map_err(ConsoleError::Write);
-    let exit = ended?;
-    left?;
-    Ok(exit)
+    match ended {
+        // A terminal that is gone takes nothing back; the signal that said so is what counts.
+        Ok(exit) if matches!(exit.how, How::Signal(_)) => Ok(exit),
+        ended => ended.and_then(|exit| left.map(|()| exit)),
+    }
 }
 
 /// Runs the console on any surface with any source of keys, until it ends.

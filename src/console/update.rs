@@ -185,7 +185,7 @@ fn choose(state: &mut State, text: &str, at: usize) -> Vec<Effect> {
     let named = text.trim().strip_prefix("project ").or_else(|| text.trim().strip_prefix("ns "));
     match prompt::offers(state, text).into_iter().nth(at) {
         Some(offer) => match offer.project {
-            Some(project) => act::scope(state, Some(project.as_str().into())),
+            Some(project) => act::scope(state, Some(project)),
             None => return act::perform(state, offer.command),
         },
         None => match named.map(str::trim).filter(|name| !name.is_empty()) {

@@ -159,8 +159,8 @@ fn footer(state: &State, buffer: &mut Buffer, area: Rect) {
     let theme = state.theme();
     let place = state.place();
     let mut hints: Vec<(&str, &str)> = Vec::new();
-    if state.dialog.is_some() {
-        hints.extend([("tab", "next"), ("enter", "choose"), ("esc", "cancel")]);
+    if let Some(dialog) = &state.dialog {
+        hints.extend(dialog.hints());
     } else if state.prompt.is_some() {
         hints.extend([("enter", "take"), ("esc", "cancel")]);
     } else {

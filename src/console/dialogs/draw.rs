@@ -10,7 +10,7 @@ use ratatui::{
 use super::{
     super::{
         clock::Clock,
-        message::FileCount,
+        message::{FileCount, Key},
         state::{Scroll, State},
         text,
         theme::Theme,
@@ -80,8 +80,9 @@ fn answer(state: &State, dialog: &AnswerDialog, clock: &Clock, buffer: &mut Buff
     let inner = area.width.min(100).saturating_sub(6);
     let mut page = Page::new(inner, theme);
     page.text(&format!("gate {} of {}/{}", row.step, row.project, row.promotion), Style::new());
-    let freight = state.tables.promotions.all().find(|promotion| promotion.uid == row.promotion_uid);
-    if let Some(promotion) = freight {
+    let promotion =
+        Key { project: row.project.clone(), name: row.promotion.to_string(), uid: row.promotion_uid.clone() };
+    if let Some(promotion) = state.tables.promotions.get(&promotion) {
         let name = state.tables.index.freight_text(&promotion.project, &promotion.freight);
         let change = verdict::freight_change(state, promotion).unwrap_or_default();
         page.text(&format!("Freight {name}  {change}"), Style::new());

@@ -62,6 +62,14 @@ fn a_comment_stays_byte_exact_c73() {
 }
 
 #[test]
+fn a_pasted_comment_cannot_spoil_the_screen_c77() {
+    let mut play = inbox(vec![request("shop", "prod", "p1", "gate")]);
+    play.keys("a").send(Message::Input(Event::Paste("\u{1b}[31mred\u{7}\u{9b}2J".into())));
+    let drawn: String = play.lines().concat();
+    assert!(drawn.contains("[31mred") && drawn.chars().all(|c| !c.is_control()), "{drawn:?}");
+}
+
+#[test]
 fn keys_in_a_comment_do_nothing_else() {
     let mut play = inbox(vec![request("shop", "prod", "p1", "gate")]);
     play.keys("a<tab><tab>q:?x/<enter>n<tab><tab><enter>");

@@ -4,7 +4,8 @@ use crate::console::{
 };
 
 /// Every screen and dialog, one after the other.
-const TOURS: [&str; 9] = ["", "<enter>", "<enter>D<tab>", "2", "2<enter>", "2a", "3p", "4p<enter>", "?G"];
+const TOURS: [&str; 13] =
+    ["", "<enter>", "<enter>D<tab>", "2", "2<enter>", "2a", "2a<tab><tab>", "3p", "4p<enter><enter>", "?G", ":", "/p", "x"];
 
 fn play() -> Play {
     let mut play = Play::new(80, 24);
