@@ -10,8 +10,8 @@ use serde_json::{Map, Value};
 use crate::{
     git::{branch::BranchName, id::CommitId},
     kargo::{
-        Alias, ProjectName, PromotionName, StageName, StepKind, Timestamp, Uid, artifact::FreightCollection,
-        promotion::HealthCheck,
+        Alias, ProjectName, PromotionName, StageName, StepKind, Timestamp, Uid, approval::ApproverRule,
+        artifact::FreightCollection, promotion::HealthCheck,
     },
 };
 
@@ -114,13 +114,18 @@ pub trait Repositories: Send + Sync {
 pub struct Files {
     /// What every step so far has made of them.
     pub state: WorkspaceState,
-    mirrors: Arc<dyn MirrorPaths>,
+    mirrors: Arc<dyn MirrorPaths + Send + Sync>,
 }
 
 impl Files {
     /// The workspace `state`, whose objects are found through `mirrors`.
-    pub fn new(state: WorkspaceState, mirrors: Arc<dyn MirrorPaths>) -> Self {
+    pub fn new(state: WorkspaceState, mirrors: Arc<dyn MirrorPaths + Send + Sync>) -> Self {
         Self { state, mirrors }
+    }
+
+    /// Where the repositories are: mounting a new checkout needs it.
+    pub fn mirrors(&self) -> Arc<dyn MirrorPaths + Send + Sync> {
+        Arc::clone(&self.mirrors)
     }
 
     /// Runs `edit` on the opened workspace, beside the async threads. What it did counts only if it returns Ok:
@@ -288,6 +293,58 @@ impl StepError {
     }
 }
 
+/// What a step wants of the engine.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Plan {
+    /// To be run.
+    Run,
+    /// Commits of a checkout brought onto a branch.
+    Push(PushOrder),
+    /// People asked.
+    Ask(Question),
+}
+
+/// Which branch a push goes to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PushTarget {
+    /// The one that was checked out.
+    CheckedOut,
+    /// This one.
+    Branch(BranchName),
+    /// One of this promotion's own, made and overwritten at will.
+    Generated,
+}
+
+/// What git-push asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PushOrder {
+    /// The checkout, as the step wrote it.
+    pub path: String,
+    /// Where to.
+    pub target: PushTarget,
+    /// Whether commits of others are overwritten.
+    pub force: bool,
+    /// How many pushes at most; none is the default.
+    pub max_attempts: Option<u32>,
+    /// Whose web pages the link to the commit is for, where the address does not tell.
+    pub provider: Option<String>,
+}
+
+/// What wait-for-approval asks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Question {
+    /// Who may answer.
+    pub approvers: Vec<ApproverRule>,
+    /// How many different people must approve, at least 1.
+    pub min_approvals: u32,
+    /// Whether who made the Promotion may not.
+    pub exclude_creator: bool,
+    /// Whether a newer Promotion of the Stage ends this one while it waits.
+    pub supersede: bool,
+    /// The slow look behind the events.
+    pub poll: Duration,
+}
+
 /// One step kind.
 #[async_trait]
 pub trait Step: Send + Sync {
@@ -306,8 +363,15 @@ pub trait Step: Send + Sync {
     /// Each problem names its field.
     fn check(&self, config: &Value) -> Vec<String>;
 
-    /// Does it. `config` is evaluated and has passed `check`.
-    async fn run(&self, cx: StepCx<'_>, config: &Value) -> Result<Outcome, StepError>;
+    /// What it wants of the engine: to be run, or something that outlives one run and that the engine does for it.
+    fn plan(&self, _config: &Value) -> Plan {
+        Plan::Run
+    }
+
+    /// Does it. `config` is evaluated and has passed `check`. Called for [`Plan::Run`] only.
+    async fn run(&self, _cx: StepCx<'_>, _config: &Value) -> Result<Outcome, StepError> {
+        Err(StepError::config(format!("{} is done by the engine", self.kind())))
+    }
 }
 
 /// The step kinds that there are.

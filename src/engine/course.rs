@@ -1,0 +1,110 @@
+//! One promotion's unchanging facts, which its run and its replays share.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::{
+    journal::{self, Journal},
+    scope::Scope,
+    step::Around,
+    tools::{Happening, Tools, What},
+};
+use crate::kargo::{
+    Alias, ProjectName, Promotion, PromotionName, PromotionStep, StageName, Timestamp, Uid,
+    artifact::FreightCollection, promotion::StepMetadata,
+};
+
+/// The facts.
+pub struct Course {
+    /// What all promotions share.
+    pub tools: Arc<Tools>,
+    /// The Project.
+    pub project: ProjectName,
+    /// The Stage.
+    pub stage: StageName,
+    /// The Promotion.
+    pub promotion: PromotionName,
+    /// Its uid, which is in the header of its commits.
+    pub uid: Uid,
+    /// Its steps, each with an alias.
+    pub steps: Vec<PromotionStep>,
+    /// The Freight of its start.
+    pub freight: FreightCollection,
+    /// What its expressions see.
+    pub scope: Scope,
+}
+
+impl Course {
+    /// A step's surroundings.
+    pub fn around(&self, alias: &Alias, started_at: Timestamp) -> Around {
+        Around {
+            project: self.project.clone(),
+            stage: self.stage.clone(),
+            promotion: self.promotion.clone(),
+            uid: self.uid.clone(),
+            alias: alias.clone(),
+            started_at,
+            freight: self.freight.clone(),
+            author: self.tools.settings.author.clone(),
+        }
+    }
+
+    /// Tells whoever listens.
+    pub fn tell(&self, step: Option<&Alias>, what: What) {
+        self.tools.tell(Happening {
+            project: self.project.clone(),
+            stage: self.stage.clone(),
+            promotion: self.promotion.clone(),
+            step: step.cloned(),
+            what,
+        });
+    }
+}
+
+/// A promotion's steps with the aliases that Kargo would give them; an error names one that cannot be.
+pub fn steps_of(promotion: &Promotion) -> Result<Vec<PromotionStep>, String> {
+    let mut steps = promotion.spec.steps.clone();
+    let mut seen = std::collections::BTreeSet::new();
+    for (at, step) in steps.iter_mut().enumerate() {
+        if step.alias.is_empty() {
+            step.alias = format!("step-{}", at + 1).into();
+        }
+        if step.alias == *journal::KEY {
+            return Err(format!("the alias {} is reserved", step.alias));
+        }
+        if !seen.insert(step.alias.clone()) {
+            return Err(format!("two steps have the alias {}", step.alias));
+        }
+    }
+    Ok(steps)
+}
+
+/// What a promotion has done so far: what expressions, replays and gates look back on.
+#[derive(Clone, Debug, Default)]
+pub struct Past {
+    /// The outputs by alias.
+    pub outputs: Map<String, Value>,
+    /// How the steps ended.
+    pub metas: Vec<StepMetadata>,
+    /// What they decided.
+    pub journal: Journal,
+}
+
+impl Past {
+    /// The entry of a step that it has come to.
+    pub fn meta(&self, alias: &Alias) -> Option<&StepMetadata> {
+        self.metas.iter().find(|entry| entry.alias == *alias)
+    }
+}
+
+/// Puts an output where later steps look for it. Outputs that a step composes inside a task are the task's as well.
+pub fn put_output(outputs: &mut Map<String, Value>, step: &PromotionStep, output: Map<String, Value>) {
+    if step.uses == *"compose-output"
+        && let Some(task) = step.alias.task()
+        && let Value::Object(task) = outputs.entry(task.to_owned()).or_insert_with(|| Value::Object(Map::new()))
+    {
+        task.extend(output.clone());
+    }
+    outputs.insert(step.alias.to_string(), Value::Object(output));
+}

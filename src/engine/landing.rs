@@ -1,0 +1,395 @@
+//! git-push: commits of a checkout onto a branch, through the one queue before it. `member` puts them onto the tip.
+
+use std::{sync::Arc, time::Duration};
+
+use serde_json::{Map, Value, json};
+use tokio::{sync::watch, time::Instant};
+
+use super::{
+    course::Course,
+    journal::PushIntent,
+    repositories::{Remotes, fetch_error},
+    replay,
+    runner::{Flow, Runner, Stopped, one::{Ready, deadline}},
+    step::{Files, Outcome, PushOrder, PushTarget, StepError},
+    tools::What,
+    workspace::{MirrorKey, Mount},
+};
+use crate::{
+    git::{
+        branch::BranchName,
+        id::CommitId,
+        land::{self, ForceRequest, HeaderKey, LandBudget, LandError, LandProgress, LandRequest, Landed},
+        mirror::{Mirror, RemoteTip},
+        objects::Objects,
+        path::RepoPath,
+        url::RepoUrl,
+    },
+    kargo::{Alias, PromotionStep, Timestamp},
+};
+
+mod member;
+mod web;
+
+use member::{Carrier, Standing};
+
+/// A push without a timeout of its own ends after this.
+const PATIENCE: Duration = Duration::from_secs(300);
+/// A position in the queue is written to the cluster at most this often.
+const POSITION_EVERY: Duration = Duration::from_secs(1);
+
+/// What is to be pushed, and where to.
+struct Cargo {
+    mount: Mount,
+    branch: BranchName,
+    mirror: Arc<Mirror>,
+    header: Option<HeaderKey>,
+    force: bool,
+    budget: LandBudget,
+}
+
+impl Cargo {
+    /// Whether the checkout goes on from what lands.
+    fn is_home(&self) -> bool {
+        self.mount.branch.as_ref() == Some(&self.branch)
+    }
+}
+
+/// How a push ended well.
+enum Arrived {
+    /// Nothing of ours was to be pushed.
+    Nothing(Option<CommitId>),
+    /// It is on the branch.
+    At(Landed, Option<Box<Standing>>),
+}
+
+impl Runner {
+    pub(super) async fn push(
+        &mut self,
+        at: usize,
+        step: &PromotionStep,
+        ready: Ready,
+        order: PushOrder,
+    ) -> Result<Flow, Stopped> {
+        let alias = &step.alias;
+        self.boundary(&format!("{alias}:started"))?;
+        let cargo = match self.cargo(&ready, &order).await {
+            Ok(cargo) => cargo,
+            Err(error) => return self.failed(step, ready.limits, &error).await,
+        };
+        let resumed = self.journal().step(alias).intent.is_some();
+        let arrived = match self.arrive(at, alias, &cargo, resumed).await? {
+            Ok(arrived) => arrived,
+            Err(Trouble::Step(error)) => return self.failed(step, ready.limits, &error).await,
+            Err(Trouble::Gate(gate, again)) => return self.back_to_gate(alias, &gate, *again).await,
+        };
+        self.boundary(&format!("{alias}:landed"))?;
+        self.landed(step, &ready, &order, cargo, arrived).await
+    }
+
+    /// Finds the checkout, the branch and the mirror.
+    async fn cargo(&mut self, ready: &Ready, order: &PushOrder) -> Result<Cargo, StepError> {
+        let path = RepoPath::root().follow(&order.path).map_err(|error| StepError::config("path").because(error))?;
+        let state = self.ledger.journal.workspace.clone().unwrap_or_default();
+        let mut files = Files::new(state, self.course.tools.paths());
+        let look = move |workspace: &mut super::workspace::Workspace| {
+            workspace.checkout(&path).cloned().map_err(|error| StepError::config("cannot push").because(error))
+        };
+        let mount = files.edit(look).await?;
+        let branch = match &order.target {
+            PushTarget::Branch(branch) => branch.clone(),
+            PushTarget::Generated => generated(&self.course.promotion)?,
+            PushTarget::CheckedOut => mount.branch.clone().ok_or_else(|| {
+                StepError::config(format!("{} is a checkout of a commit, not of a branch", mount.path))
+                    .hint("Name the branch with `targetBranch`")
+            })?,
+        };
+        let (mirror, key) = Remotes::new(&self.course.tools, &self.course.project).open(&mount.repo_url).await?;
+        if key != mount.mirror {
+            return Err(StepError::errored(format!("the credentials for {} changed during the promotion", mirror.url())));
+        }
+        let header = header_of(&mirror, mount.commits.last()).await?;
+        let time = match ready.limits.timeout {
+            Some(limit) => {
+                let started = self.entry(&ready.alias).started_at.unwrap_or_else(Timestamp::now);
+                deadline(started, limit).saturating_duration_since(Instant::now())
+            }
+            None => PATIENCE,
+        };
+        let max_attempts = order.max_attempts.unwrap_or(LandBudget::default().max_attempts);
+        let force = order.force || order.target == PushTarget::Generated;
+        Ok(Cargo { mount, branch, mirror, header, force, budget: LandBudget { max_attempts, time } })
+    }
+
+    async fn arrive(
+        &mut self,
+        at: usize,
+        alias: &Alias,
+        cargo: &Cargo,
+        resumed: bool,
+    ) -> Result<Result<Arrived, Trouble>, Stopped> {
+        let (mount, branch) = (&cargo.mount, &cargo.branch);
+        if mount.commits.is_empty() && cargo.is_home() {
+            return Ok(Ok(Arrived::Nothing(mount.base.clone())));
+        }
+        if let (true, false, Some(header)) = (resumed, cargo.force, &cargo.header) {
+            let intent = self.journal().step(alias).intent.clone();
+            let base = intent.and_then(|intent| intent.base);
+            match land::already_landed(&cargo.mirror, branch, base.as_ref(), header).await {
+                Ok(None) => {}
+                Ok(Some(head)) => {
+                    let landed = Landed { head, attempts: 1, replays: 0, noop: false };
+                    return Ok(Ok(Arrived::At(landed, None)));
+                }
+                Err(error) => return Ok(Err(fetch_error(&cargo.mirror, error).into())),
+            }
+        }
+        self.journal().step(alias).intent = Some(PushIntent {
+            path: mount.path.clone(),
+            branch: branch.clone(),
+            base: mount.base.clone(),
+            commits: mount.commits.clone(),
+        });
+        self.boundary(&format!("{alias}:intent:before"))?;
+        self.write().await?;
+        self.boundary(&format!("{alias}:intent"))?;
+        if cargo.force {
+            return self.overwrite(cargo).await;
+        }
+        if !cargo.is_home() {
+            match self.tip(cargo).await {
+                Ok(RemoteTip::Absent) => return self.overwrite(cargo).await,
+                Ok(RemoteTip::At(tip)) if mount.commits.is_empty() => return Ok(Ok(Arrived::Nothing(Some(tip)))),
+                Ok(RemoteTip::At(_)) => {}
+                Err(error) => return Ok(Err(error.into())),
+            }
+        }
+        self.queue(at, alias, cargo).await
+    }
+
+    async fn tip(&self, cargo: &Cargo) -> Result<RemoteTip, StepError> {
+        let tips = cargo.mirror.fetch(std::slice::from_ref(&cargo.branch)).await;
+        tips.map(|tips| tips.get(&cargo.branch)).map_err(|error| fetch_error(&cargo.mirror, error))
+    }
+
+    /// A branch that is this promotion's own, or does not exist yet: no queue, no rebase.
+    async fn overwrite(&mut self, cargo: &Cargo) -> Result<Result<Arrived, Trouble>, Stopped> {
+        let Some(head) = cargo.mount.head().cloned() else { return Ok(Ok(Arrived::Nothing(None))) };
+        let request = ForceRequest {
+            mirror: Arc::clone(&cargo.mirror),
+            branch: cargo.branch.clone(),
+            head,
+            budget: cargo.budget,
+        };
+        let course = Arc::clone(&self.course);
+        let result = self.while_writing(course.tools.landers.force(request)).await?;
+        Ok(result.map(|landed| Arrived::At(landed, None)).map_err(|error| land_error(error).into()))
+    }
+
+    /// Waits in the queue before the branch, says where, and lands.
+    async fn queue(&mut self, at: usize, alias: &Alias, cargo: &Cargo) -> Result<Result<Arrived, Trouble>, Stopped> {
+        let Some(header) = cargo.header.clone() else {
+            return Ok(Err(StepError::config("the commits to be pushed were not made by this promotion").into()));
+        };
+        let carrier = Arc::new(Carrier::new(Arc::clone(&self.course), self.past(), at, &cargo.mount, cargo.branch.clone()));
+        let (sender, mut progress) = watch::channel(LandProgress::default());
+        let request = LandRequest {
+            mirror: Arc::clone(&cargo.mirror),
+            branch: cargo.branch.clone(),
+            create: cargo.mount.create,
+            header,
+            budget: cargo.budget,
+            member: carrier.clone(),
+            progress: Some(sender),
+        };
+        let course = Arc::clone(&self.course);
+        let landing = course.tools.landers.land(request);
+        tokio::pin!(landing);
+        let mut write_at: Option<Instant> = None;
+        let result = loop {
+            tokio::select! {
+                result = &mut landing => break result,
+                Ok(()) = progress.changed() => {
+                    let text = position(*progress.borrow_and_update(), &cargo.branch);
+                    self.entry(alias).message = text.clone();
+                    self.tell(Some(alias), What::Landing(text));
+                    write_at.get_or_insert_with(|| Instant::now() + POSITION_EVERY);
+                }
+                () = sleep_until(write_at) => {
+                    write_at = None;
+                    self.write().await?;
+                }
+            }
+        };
+        self.entry(alias).message.clear();
+        for replayed in carrier.take_replays() {
+            let news = format!("{} changed ({}); steps ran again", replayed.branch, replayed.reason);
+            self.tell(Some(alias), What::Replayed(news));
+            self.journal().note_replay(replayed.named(alias));
+        }
+        Ok(match result {
+            Ok(landed) => {
+                let standing = carrier.standing(&landed);
+                Ok(Arrived::At(landed, Some(Box::new(standing))))
+            }
+            Err(LandError::Member { .. }) if carrier.has_question() => match carrier.take_question() {
+                Some((gate, again)) => Err(Trouble::Gate(gate, Box::new(again))),
+                None => Err(StepError::errored("the gate's question is lost").into()),
+            },
+            Err(error) => Err(land_error(error).into()),
+        })
+    }
+
+    /// It is on the branch, or needs not be: the checkout goes on from there.
+    async fn landed(
+        &mut self,
+        step: &PromotionStep,
+        ready: &Ready,
+        order: &PushOrder,
+        cargo: Cargo,
+        arrived: Arrived,
+    ) -> Result<Flow, Stopped> {
+        let before = self.ledger.journal.workspace.clone().unwrap_or_default();
+        let (landed, standing) = match arrived {
+            Arrived::Nothing(head) => {
+                let output = output_of(&cargo, order, head.as_ref(), None);
+                let message = format!("nothing to push to {}", cargo.branch);
+                let outcome = Outcome::skipped(output, message);
+                return self.accept(step, ready.limits, outcome, &before, before.clone()).await;
+            }
+            Arrived::At(landed, standing) => (landed, standing),
+        };
+        let mut after = before.clone();
+        if let Some(standing) = standing {
+            after = standing.state;
+            if let Some(outputs) = standing.outputs {
+                self.adopt(outputs);
+            }
+        }
+        if cargo.is_home() {
+            after = match replay::onto(&self.course, after, cargo.mount.path.clone(), &landed.head).await {
+                Ok(after) => after,
+                Err(error) => {
+                    let error = StepError::errored("it has landed, but the promotion cannot go on from there").because(error);
+                    return self.failed(step, ready.limits, &error).await;
+                }
+            };
+            self.journal().landed.insert(step.alias.clone(), after.clone());
+        }
+        let output = output_of(&cargo, order, Some(&landed.head), Some(&landed));
+        let outcome = Outcome::succeeded(output).saying(said(&cargo, &landed));
+        self.accept(step, ready.limits, outcome, &before, after).await
+    }
+
+    /// Outputs of steps that ran again.
+    fn adopt(&mut self, outputs: Map<String, Value>) {
+        let mut state = self.ledger.status.state_map();
+        state.extend(outputs);
+        self.ledger.status.state = Some(Value::Object(state));
+    }
+}
+
+/// Why a push did not arrive.
+enum Trouble {
+    Step(StepError),
+    /// The change is another one now, and a gate before the push has to ask about it.
+    Gate(Alias, Box<replay::Again>),
+}
+
+impl From<StepError> for Trouble {
+    fn from(error: StepError) -> Self {
+        Self::Step(error)
+    }
+}
+
+async fn sleep_until(at: Option<Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at).await,
+        None => std::future::pending().await,
+    }
+}
+
+fn generated(promotion: &crate::kargo::PromotionName) -> Result<BranchName, StepError> {
+    let name = format!("kargo/promotion/{promotion}");
+    name.parse().map_err(|error| StepError::config("the generated branch's name").because(error))
+}
+
+/// The mark of the last commit, by which it is found on the branch.
+async fn header_of(mirror: &Arc<Mirror>, commit: Option<&CommitId>) -> Result<Option<HeaderKey>, StepError> {
+    let Some(commit) = commit.cloned() else { return Ok(None) };
+    let path = mirror.path().to_owned();
+    let look = move || Objects::open(&path)?.header_of(&commit);
+    let looked = tokio::task::spawn_blocking(look).await;
+    let looked = looked.map_err(|error| StepError::transient("reading a commit").because(error))?;
+    looked.map_err(|error| StepError::errored("cannot read the commit to be pushed").because(error))
+}
+
+fn position(progress: LandProgress, branch: &BranchName) -> String {
+    match progress {
+        LandProgress::New => format!("landing on {branch}"),
+        LandProgress::Queued { position, of } => format!("landing on {branch}, {} of {of}", ordinal(position)),
+        LandProgress::Placing => format!("landing on {branch}: on its tip"),
+        LandProgress::Pushing => format!("landing on {branch}: pushing"),
+    }
+}
+
+fn ordinal(number: usize) -> String {
+    let suffix = match (number % 10, number % 100) {
+        (1, rest) if rest != 11 => "st",
+        (2, rest) if rest != 12 => "nd",
+        (3, rest) if rest != 13 => "rd",
+        _ => "th",
+    };
+    format!("{number}{suffix}")
+}
+
+fn land_error(error: LandError) -> StepError {
+    match &error {
+        LandError::Refused { .. } => StepError::refused("the push was refused").because(error),
+        LandError::Conflict { message, .. } => StepError::conflict(message.clone()),
+        LandError::NameCollision { .. } => StepError::config("cannot push").because(error),
+        LandError::BranchDeleted { .. } => {
+            StepError::failed("cannot push").because(error).hint("`create: true` in git-clone would make it")
+        }
+        LandError::Remote { .. }
+        | LandError::BudgetExhausted { .. }
+        | LandError::Member { .. }
+        | LandError::Interrupted { .. } => StepError::errored("cannot push").because(error),
+    }
+}
+
+fn output_of(cargo: &Cargo, order: &PushOrder, head: Option<&CommitId>, landed: Option<&Landed>) -> Map<String, Value> {
+    let mut output = Map::new();
+    output.insert("branch".into(), json!(cargo.branch));
+    if let Some(head) = head {
+        output.insert("commit".into(), json!(head));
+        let url: Option<RepoUrl> = cargo.mount.repo_url.parse().ok();
+        if let Some(link) = url.and_then(|url| web::commit_url(&url.normalised(), order.provider.as_deref(), head)) {
+            output.insert("commitURL".into(), json!(link));
+        }
+    }
+    if let Some(landed) = landed {
+        output.insert("attempts".into(), json!(landed.attempts));
+    }
+    output
+}
+
+fn said(cargo: &Cargo, landed: &Landed) -> String {
+    let mut text = if landed.noop {
+        format!("{} has this change already, at {}", cargo.branch, landed.head.short())
+    } else {
+        format!("{} on {}", landed.head.short(), cargo.branch)
+    };
+    if landed.attempts > 1 {
+        text.push_str(&format!(", pushed {} times", landed.attempts));
+    }
+    if landed.replays > 0 {
+        text.push_str(&format!(", replayed {} times", landed.replays));
+    }
+    text
+}
+
+/// Where journals name mirrors by key, messages name the repository.
+fn shown(course: &Course, key: &MirrorKey) -> String {
+    course.tools.opened(key).map_or_else(|| key.0.clone(), |mirror| mirror.url().to_string())
+}

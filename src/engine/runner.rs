@@ -1,0 +1,281 @@
+//! One promotion: its steps in order, by Kargo's rules, with a record at every boundary.
+//!
+//! `one` runs a step, `attempt` one try of it, `verdict` says what follows (pure), `ends` begins and ends the whole.
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::{sync::watch, time::Instant};
+
+use super::{
+    course::{Course, Past},
+    journal::{
+        Journal,
+        ledger::{Ledger, LedgerError},
+    },
+    tools::What,
+};
+use crate::{
+    kargo::{Alias, Phase, PromotionStep, promotion::AbortRequest},
+    rules::durations::GoDuration,
+};
+
+pub mod attempt;
+mod ends;
+pub(super) mod one;
+pub mod verdict;
+
+/// What a running promotion is told from outside.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Control {
+    /// Go on.
+    #[default]
+    Go,
+    /// End it as aborted.
+    Abort(AbortRequest),
+    /// It is gone, or going: end without a word.
+    Stop,
+    /// The process ends; somebody else, or a later one, goes on.
+    HandOver,
+}
+
+/// Why a run came to rest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Rest {
+    /// The promotion is over.
+    Ended(Phase),
+    /// It waits: for an event, or at the latest until then.
+    Waiting {
+        /// When to look again by itself.
+        until: Option<Instant>,
+        /// For what and for whom, in the step's words.
+        what: String,
+    },
+    /// Somebody else has it, or nobody: nothing more may be written.
+    Lost(String),
+    /// It stopped where it was.
+    HandedOver,
+}
+
+/// What a step leads to.
+pub(in crate::engine) enum Flow {
+    /// The next step.
+    Next,
+    /// Back to that step, which has to be done again.
+    Back(Alias),
+    /// A rest.
+    Wait {
+        until: Option<Instant>,
+        what: String,
+    },
+    /// The promotion is over.
+    Over(Rest),
+}
+
+/// Why the work ended before the promotion did.
+#[derive(Debug, thiserror::Error)]
+pub(in crate::engine) enum Stopped {
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    #[error("the run ended at {0}, as a test asked")]
+    Crashed(String),
+}
+
+/// One promotion being run.
+pub struct Runner {
+    pub(super) course: Arc<Course>,
+    pub(super) ledger: Ledger,
+    /// Since when something is unwritten.
+    pub(super) dirty: Option<Instant>,
+    /// Objects that are pinned already.
+    pub(super) pinned: std::collections::BTreeSet<super::workspace::Pinned>,
+    /// A newer promotion of the Stage waits.
+    pub(super) newer_waits: bool,
+}
+
+impl Runner {
+    /// Runs `course` on its ledger. `newer_waits`: a newer promotion of the same Stage is queued.
+    pub fn new(course: Arc<Course>, ledger: Ledger, newer_waits: bool) -> Self {
+        Self { course, ledger, dirty: None, pinned: std::collections::BTreeSet::new(), newer_waits }
+    }
+
+    /// Runs until it rests. What `control` says takes effect at once, in the middle of a step.
+    pub async fn run(mut self, mut control: watch::Receiver<Control>) -> Rest {
+        let stopped = tokio::select! {
+            biased;
+            told = told(&mut control) => told,
+            rest = self.work() => return self.rest_of(rest),
+        };
+        match stopped {
+            Control::Abort(request) => {
+                let aborted = self.abort(&request).await;
+                self.rest_of(aborted)
+            }
+            Control::HandOver => Rest::HandedOver,
+            Control::Stop | Control::Go => {
+                self.unpin().await;
+                Rest::Lost("it was deleted".into())
+            }
+        }
+    }
+
+    fn rest_of(&self, result: Result<Rest, Stopped>) -> Rest {
+        match result {
+            Ok(rest) => rest,
+            Err(Stopped::Ledger(LedgerError::Lost { why, .. })) => Rest::Lost(why),
+            Err(error) => {
+                tracing::error!(promotion = %self.course.promotion, error = &error as &dyn std::error::Error, "a promotion stopped");
+                Rest::Lost(super::sentence(&error))
+            }
+        }
+    }
+
+    async fn work(&mut self) -> Result<Rest, Stopped> {
+        self.begin().await?;
+        let mut at = self.first_step();
+        while let Some(step) = self.course.steps.get(at).cloned() {
+            match self.step(at, &step).await? {
+                Flow::Next => at += 1,
+                Flow::Back(alias) => {
+                    at = self.course.steps.iter().position(|step| step.alias == alias).unwrap_or(at);
+                }
+                Flow::Over(rest) => return Ok(rest),
+                Flow::Wait { until, what } => {
+                    self.write().await?;
+                    return Ok(Rest::Waiting { until, what });
+                }
+            }
+        }
+        self.conclude().await
+    }
+
+    fn first_step(&self) -> usize {
+        let stored = usize::try_from(self.ledger.status.current_step).unwrap_or(0);
+        // Where the record is short of `currentStep`, the record is right.
+        stored.min(self.ledger.status.step_execution_metadata.len())
+    }
+
+    /// What it looks back on.
+    pub(super) fn past(&self) -> Past {
+        Past {
+            outputs: self.ledger.outputs(),
+            metas: self.ledger.status.step_execution_metadata.clone(),
+            journal: self.ledger.journal.clone(),
+        }
+    }
+
+    pub(super) fn journal(&mut self) -> &mut Journal {
+        &mut self.ledger.journal
+    }
+
+    /// Something changed that may be written a little later, together with what follows.
+    pub(super) fn touch(&mut self) {
+        self.dirty.get_or_insert_with(Instant::now);
+    }
+
+    /// Writes now: pins first what the record will name.
+    pub(super) async fn write(&mut self) -> Result<(), Stopped> {
+        self.pin().await;
+        self.ledger.write().await?;
+        self.dirty = None;
+        Ok(())
+    }
+
+    /// Writes if what is unwritten is old enough.
+    pub(super) async fn write_if_due(&mut self) -> Result<(), Stopped> {
+        let share = self.course.tools.settings.share_writes;
+        if self.dirty.is_some_and(|since| since.elapsed() >= share) {
+            self.write().await?;
+        }
+        Ok(())
+    }
+
+    /// Runs `work`; meanwhile writes what is unwritten, once it is old enough.
+    pub(super) async fn while_writing<T>(&mut self, work: impl Future<Output = T>) -> Result<T, Stopped> {
+        tokio::pin!(work);
+        let share = self.course.tools.settings.share_writes;
+        if let Some(since) = self.dirty {
+            tokio::select! {
+                result = &mut work => return Ok(result),
+                () = tokio::time::sleep_until(since + share) => self.write().await?,
+            }
+        }
+        Ok(work.await)
+    }
+
+    /// A named boundary, at which a test may end the run.
+    pub(super) fn boundary(&self, name: &str) -> Result<(), Stopped> {
+        if self.course.tools.settings.crashes_at(name) { Err(Stopped::Crashed(name.to_owned())) } else { Ok(()) }
+    }
+
+    async fn pin(&mut self) {
+        let Some(state) = &self.ledger.journal.workspace else { return };
+        let mut wanted = Vec::new();
+        for object in state.pinned() {
+            if let (false, Some(mirror)) = (self.pinned.contains(&object), self.course.tools.opened(&object.mirror)) {
+                wanted.push((mirror, object));
+            }
+        }
+        if wanted.is_empty() {
+            return;
+        }
+        let uid = self.course.uid.clone();
+        let job = move || {
+            wanted.retain(|(mirror, object)| match mirror.pin(uid.as_str(), &object.id, &object.id) {
+                Ok(()) => true,
+                Err(error) => {
+                    // Nothing is lost yet: should maintenance take the object, the steps run again.
+                    tracing::warn!(error = &error as &dyn std::error::Error, "an object could not be pinned");
+                    false
+                }
+            });
+            wanted
+        };
+        if let Ok(done) = tokio::task::spawn_blocking(job).await {
+            self.pinned.extend(done.into_iter().map(|(_, object)| object));
+        }
+    }
+
+    pub(super) async fn unpin(&self) {
+        let (mirrors, uid) = (Arc::clone(&self.course.tools.mirrors), self.course.uid.clone());
+        let job = move || {
+            if let Err(error) = mirrors.unpin_all(uid.as_str()) {
+                tracing::warn!(error = &error as &dyn std::error::Error, "pins could not be taken away");
+            }
+        };
+        // Its only failure is a panic, which has been reported.
+        drop(tokio::task::spawn_blocking(job).await);
+    }
+
+    pub(super) fn tell(&self, step: Option<&Alias>, what: What) {
+        self.course.tell(step, what);
+    }
+
+    /// The step's own limits: the template's, else its kind's.
+    pub(super) fn limits(step: &PromotionStep, defaults: super::step::Defaults) -> Result<verdict::Limits, String> {
+        let retry = step.retry.clone().unwrap_or_default();
+        let timeout = match retry.timeout.as_str() {
+            "" => None,
+            text => Some(text.parse::<GoDuration>().map_err(|error| format!("retry.timeout: {error}"))?),
+        };
+        let timeout = timeout.filter(|span| !span.is_none()).map(GoDuration::to_std).or(defaults.timeout);
+        let threshold = u32::try_from(retry.error_threshold).ok().filter(|threshold| *threshold > 0);
+        let error_threshold = threshold.unwrap_or(defaults.error_threshold).max(1);
+        Ok(verdict::Limits { timeout, error_threshold })
+    }
+}
+
+/// Completes when there is something else to do than to go on.
+async fn told(control: &mut watch::Receiver<Control>) -> Control {
+    let told = control.wait_for(|control| *control != Control::Go).await.map(|control| control.clone());
+    match told {
+        Ok(control) => control,
+        // Nobody is there to tell anything any more.
+        Err(_) => std::future::pending().await,
+    }
+}
+
+/// At most this long until a waiting promotion looks by itself.
+pub(super) const LONGEST_WAIT: Duration = Duration::from_secs(300);
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,17 @@
+//! What a change means to promotions that run or wait.
+
+use super::PromotionKey;
+use crate::{engine::port::Key, kargo::promotion::AbortRequest};
+
+/// One consequence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Notice {
+    /// A person wants it to end.
+    Abort(PromotionKey, AbortRequest),
+    /// It is gone, or going.
+    Gone(PromotionKey),
+    /// An answer to a question that is closed.
+    Late(Key),
+    /// What it waits for may be there.
+    Wake(PromotionKey),
+}

@@ -1,0 +1,129 @@
+//! Operators with short cuts, ranges, and patterns.
+
+use std::sync::Arc;
+
+use regex::Regex;
+
+use super::super::ast::{Binary, Node, Operation};
+use super::super::go;
+use super::super::ops;
+use super::super::value::Value;
+use super::{Evaluated, Machine, Stop, at, fault};
+
+/// Compiling a pattern costs about as much as this many nodes.
+const PATTERN_STEPS: u64 = 10_000;
+
+impl Machine<'_> {
+    pub(super) fn fold(&mut self, first: &Node, rest: &[Operation]) -> Evaluated {
+        let mut left = self.eval(first)?;
+        for operation in rest {
+            let decided = match operation.op {
+                Binary::And => !self.truth(&left, operation)?,
+                Binary::Or => self.truth(&left, operation)?,
+                Binary::Coalesce => !left.is_nil(),
+                _ => false,
+            };
+            if decided {
+                continue;
+            }
+            let right = self.eval(&operation.right)?;
+            left = self.operate(&left, operation, right)?;
+        }
+        Ok(left)
+    }
+
+    fn truth(&self, value: &Value, operation: &Operation) -> Result<bool, Stop> {
+        value.as_bool().ok_or_else(|| {
+            fault(
+                operation.span,
+                format!(
+                    "invalid operation: {} (mismatched types {} and bool)",
+                    operation.op.text(),
+                    value.type_name()
+                ),
+            )
+        })
+    }
+
+    fn operate(&mut self, left: &Value, operation: &Operation, right: Value) -> Evaluated {
+        let span = operation.span;
+        let value = match operation.op {
+            // The right side passes unchecked, as in the original.
+            Binary::And | Binary::Or | Binary::Coalesce => right,
+            Binary::Range => at(span, self.range(left, &right))?,
+            Binary::Matches => at(span, self.matches(left, &right))?,
+            op => {
+                let value = at(span, ops::binary(op, left, &right))?;
+                // Only text and time can have grown here.
+                if op == Binary::Add {
+                    at(span, self.budget.admit(value))?
+                } else {
+                    value
+                }
+            }
+        };
+        match (operation.negated, &value) {
+            (true, Value::Bool(flag)) => Ok(Value::Bool(!flag)),
+            _ => Ok(value),
+        }
+    }
+
+    pub(super) fn comparison(&mut self, first: &Node, rest: &[Operation]) -> Evaluated {
+        let mut left = self.eval(first)?;
+        for operation in rest {
+            let right = self.eval(&operation.right)?;
+            let holds = at(operation.span, ops::binary(operation.op, &left, &right))?;
+            if holds != Value::Bool(true) {
+                return Ok(Value::Bool(false));
+            }
+            left = right;
+        }
+        Ok(Value::Bool(true))
+    }
+
+    fn range(&mut self, left: &Value, right: &Value) -> Result<Value, String> {
+        let (Some(from), Some(to)) = (ops::as_int(left), ops::as_int(right)) else {
+            return Err(ops::mismatch(Binary::Range, left, right));
+        };
+        let size = i128::from(to) - i128::from(from) + 1;
+        let size = usize::try_from(size.max(0)).unwrap_or(usize::MAX);
+        if !self.budget.can_grow(size) {
+            return Err("memory budget exceeded".to_owned());
+        }
+        self.budget.spend(size as u64)?;
+        self.budget.list((from..=to).map(Value::Int).collect())
+    }
+
+    fn matches(&mut self, left: &Value, right: &Value) -> Result<Value, String> {
+        if left.is_nil() || right.is_nil() {
+            return Ok(Value::Bool(false));
+        }
+        let pattern = match right {
+            Value::Str(pattern) => pattern.clone(),
+            _ => return Err(ops::mismatch(Binary::Matches, left, right)),
+        };
+        let text = match left {
+            Value::Str(text) => text.clone(),
+            Value::Bytes(bytes) => String::from_utf8_lossy(bytes).into(),
+            _ => return Err(ops::mismatch(Binary::Matches, left, right)),
+        };
+        self.budget.spend(text.len() as u64 / 16)?;
+        let regex = self.pattern(pattern)?;
+        Ok(Value::Bool(regex.is_match(&text)))
+    }
+
+    fn pattern(&mut self, pattern: Arc<str>) -> Result<Regex, String> {
+        if let Some(regex) = self.patterns.get(&pattern) {
+            return Ok(regex.clone());
+        }
+        self.budget.spend(PATTERN_STEPS)?;
+        let regex = Regex::new(&go::pattern::translate(&pattern)).map_err(|why| {
+            let text = why.to_string();
+            let last = text.lines().last().unwrap_or_default();
+            let reason = last.strip_prefix("error: ").unwrap_or(last);
+            format!("error parsing regexp: {reason}: `{pattern}`")
+        })?;
+        self.patterns.insert(pattern, regex.clone());
+        Ok(regex)
+    }
+}

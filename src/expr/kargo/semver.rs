@@ -1,0 +1,165 @@
+//! Semantic versions as Kargo's users know them: loose reading, Go's method names.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use semver::{BuildMetadata, Prerelease, Version};
+
+use super::super::env::HostError;
+use super::super::value::{Object, Value};
+use super::{go_type, only_text, wrong_count};
+
+pub(super) fn call(name: &str, arguments: &[Value]) -> Option<Result<Value, HostError>> {
+    Some(match name {
+        "semverParse" => parse_call(arguments),
+        "semverDiff" => diff(arguments),
+        _ => return None,
+    })
+}
+
+/// `v1`, `1.2` and leading zeros are fine; the parts left out are zero.
+fn parse(text: &str) -> Option<Version> {
+    let text = text.strip_prefix('v').unwrap_or(text);
+    let (rest, build) = match text.split_once('+') {
+        Some((rest, build)) => (
+            rest,
+            BuildMetadata::new(build).ok().filter(|b| !b.is_empty())?,
+        ),
+        None => (text, BuildMetadata::EMPTY),
+    };
+    let (core, pre) = match rest.split_once('-') {
+        Some((core, pre)) => (core, Prerelease::new(pre).ok().filter(|p| !p.is_empty())?),
+        None => (rest, Prerelease::EMPTY),
+    };
+    let mut numbers = [0_u64; 3];
+    let mut slots = numbers.iter_mut();
+    for part in core.split('.') {
+        if part.is_empty() || !part.chars().all(|c| c.is_ascii_digit()) {
+            return None;
+        }
+        *slots.next()? = part.parse().ok()?;
+    }
+    let [major, minor, patch] = numbers;
+    Some(Version {
+        major,
+        minor,
+        patch,
+        pre,
+        build,
+    })
+}
+
+fn parse_call(arguments: &[Value]) -> Result<Value, HostError> {
+    let text = only_text(arguments, "argument")?;
+    let version =
+        parse(text).ok_or_else(|| HostError::new(format!("invalid semantic version: {text:?}")))?;
+    Ok(value(version))
+}
+
+fn diff(arguments: &[Value]) -> Result<Value, HostError> {
+    let (left, right) = match arguments {
+        [Value::Str(left), Value::Str(right)] => (left, right),
+        [Value::Str(_), other] => return Err(not_text("second", other)),
+        [other, _] => return Err(not_text("first", other)),
+        other => return Err(wrong_count("2", other.len())),
+    };
+    let (Some(left), Some(right)) = (parse(left), parse(right)) else {
+        return Ok(Value::from("Incomparable"));
+    };
+    Ok(Value::from(if left.major != right.major {
+        "Major"
+    } else if left.minor != right.minor {
+        "Minor"
+    } else if left.patch != right.patch {
+        "Patch"
+    } else if left.build != right.build {
+        "Metadata"
+    } else {
+        "None"
+    }))
+}
+
+fn not_text(which: &str, value: &Value) -> HostError {
+    HostError::new(format!(
+        "{which} argument must be string, got {}",
+        go_type(value)
+    ))
+}
+
+fn value(version: Version) -> Value {
+    Value::Object(Arc::new(Parsed(version)))
+}
+
+#[derive(Debug)]
+struct Parsed(Version);
+
+impl Parsed {
+    /// A pre-release is finished by the first increment; otherwise the part goes up by one.
+    fn raised(&self, part: &str) -> Version {
+        let Version {
+            major,
+            minor,
+            patch,
+            pre,
+            ..
+        } = &self.0;
+        match part {
+            "IncMajor" => Version::new(major.saturating_add(1), 0, 0),
+            "IncMinor" => Version::new(*major, minor.saturating_add(1), 0),
+            _ if pre.is_empty() => Version::new(*major, *minor, patch.saturating_add(1)),
+            _ => Version::new(*major, *minor, *patch),
+        }
+    }
+
+    fn compare(&self, arguments: &[Value]) -> Result<Ordering, String> {
+        match arguments {
+            [Value::Object(other)] => {
+                let text = other.marshal();
+                let other = text.as_str().and_then(parse);
+                let other = other.ok_or("the argument must be a semantic version")?;
+                Ok(self.0.cmp_precedence(&other))
+            }
+            _ => Err("the argument must be a semantic version".to_owned()),
+        }
+    }
+}
+
+fn number(number: u64) -> Value {
+    Value::Int(i64::try_from(number).unwrap_or(i64::MAX))
+}
+
+impl Object for Parsed {
+    fn type_name(&self) -> &str {
+        "*semver.Version"
+    }
+
+    fn call(&self, method: &str, arguments: &[Value]) -> Option<Result<Value, String>> {
+        let version = &self.0;
+        let test = |holds: fn(Ordering) -> bool| {
+            self.compare(arguments)
+                .map(|order| Value::Bool(holds(order)))
+        };
+        Some(match (method, arguments) {
+            ("Major", []) => Ok(number(version.major)),
+            ("Minor", []) => Ok(number(version.minor)),
+            ("Patch", []) => Ok(number(version.patch)),
+            ("Prerelease", []) => Ok(Value::from(version.pre.as_str())),
+            ("Metadata", []) => Ok(Value::from(version.build.as_str())),
+            ("String", []) => Ok(Value::from(version.to_string())),
+            ("IncMajor" | "IncMinor" | "IncPatch", []) => Ok(value(self.raised(method))),
+            ("Compare", _) => self
+                .compare(arguments)
+                .map(|order| Value::Int(order as i64)),
+            ("LessThan", _) => test(Ordering::is_lt),
+            ("LessThanEqual", _) => test(Ordering::is_le),
+            ("GreaterThan", _) => test(Ordering::is_gt),
+            ("GreaterThanEqual", _) => test(Ordering::is_ge),
+            ("Equal", _) => test(Ordering::is_eq),
+            _ => return None,
+        })
+    }
+
+    fn marshal(&self) -> Value {
+        Value::from(self.0.to_string())
+    }
+}

@@ -1,0 +1,351 @@
+//! Kargo's functions where the peer table says nothing: ambiguity, missing outputs, secrets, versions.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value as Json, json};
+
+use super::{
+    Answer, Commit, Context, Freight, FreightView, GitNames, Lookups, NoLookups, Origin,
+    Prefetched, Question, Scope, StepMeta, StepsView, Subscription, Var,
+};
+use crate::expr::{HostError, Value};
+
+fn scope(lookups: &dyn Lookups) -> Scope<'_> {
+    Scope {
+        context: Context::default(),
+        promotion_vars: Vec::new(),
+        step_vars: Vec::new(),
+        outputs: BTreeMap::new(),
+        steps: StepsView::default(),
+        target: None,
+        freight: FreightView::default(),
+        lookups,
+        now: None,
+    }
+}
+
+fn var(name: &str, value: &str) -> Var {
+    Var {
+        name: name.to_owned(),
+        value: value.to_owned(),
+    }
+}
+
+fn meta(alias: &str, status: &str) -> StepMeta {
+    StepMeta {
+        alias: alias.to_owned(),
+        status: status.to_owned(),
+        ..StepMeta::default()
+    }
+}
+
+fn one(scope: &Scope<'_>, template: &str) -> Result<Json, String> {
+    let outcome = scope.config(&json!({ "x": template }));
+    outcome
+        .result
+        .map(|config| config["x"].clone())
+        .map_err(|why| why.full())
+}
+
+/// C59: output of a step that was skipped.
+#[test]
+fn a_missing_output_names_its_step_and_what_became_of_it() {
+    let mut scope = scope(&NoLookups);
+    scope.steps = StepsView {
+        current_alias: "task::pr".to_owned(),
+        metas: vec![meta("push", "Skipped"), meta("task::merge", "Errored")],
+    };
+    for (template, want) in [
+        ("${{ outputs.push.branch }}", "step \"push\" was skipped"),
+        ("${{ outputs['push'].branch }}", "step \"push\" was skipped"),
+        (
+            "${{ task.outputs.merge.id }}",
+            "step \"task::merge\" ended in an error",
+        ),
+        (
+            "${{ outputs.nope.branch }}",
+            "there is no output of a step \"nope\"",
+        ),
+    ] {
+        let message = one(&scope, template).unwrap_err();
+        assert!(message.contains(want), "{template}: {message}");
+    }
+    let message = one(&scope, "${{ outputs.push.branch }}").unwrap_err();
+    assert!(
+        message.contains("cannot fetch branch from <nil>: outputs.push is nil"),
+        "{message}"
+    );
+    assert_eq!(
+        one(&scope, "${{ outputs.push?.branch ?? 'main' }}"),
+        Ok(json!("main"))
+    );
+}
+
+#[test]
+fn vars_see_what_comes_before_them() {
+    let mut scope = scope(&NoLookups);
+    scope.outputs.insert("a".to_owned(), Value::from("out"));
+    scope.promotion_vars = vec![var("one", "${{ 1 }}"), var("two", "${{ vars.one + 1 }}")];
+    scope.step_vars = vec![var("one", "${{ outputs.a }}-${{ vars.two }}")];
+    assert_eq!(one(&scope, "${{ vars.one }}"), Ok(json!("out-2")));
+
+    scope.promotion_vars.push(var("early", "${{ outputs.a }}"));
+    let message = one(&scope, "x").unwrap_err();
+    assert!(message.contains("the var \"early\""), "{message}");
+    assert!(message.contains("outputs is nil"), "{message}");
+    scope.promotion_vars = vec![var("status", "${{ success() }}")];
+    let message = one(&scope, "x").unwrap_err();
+    assert!(message.contains("unknown name success"), "{message}");
+}
+
+/// `task.outputs` holds the outputs of the step's own task only.
+#[test]
+fn a_task_sees_its_own_outputs() {
+    let mut scope = scope(&NoLookups);
+    for alias in ["plain", "mine::a", "other::b", "mine::c::d"] {
+        scope.outputs.insert(alias.to_owned(), Value::from(alias));
+    }
+    assert_eq!(one(&scope, "${{ task }}"), Ok(json!(null)));
+    scope.steps.current_alias = "mine::z".to_owned();
+    assert_eq!(
+        one(&scope, "${{ task.outputs }}"),
+        Ok(json!({ "a": "mine::a" }))
+    );
+    assert_eq!(
+        one(&scope, "${{ outputs['other::b'] }}"),
+        Ok(json!("other::b"))
+    );
+}
+
+#[test]
+fn a_failure_counts_unless_it_is_forgiven() {
+    let mut scope = scope(&NoLookups);
+    let mut forgiven = meta("a", "Failed");
+    forgiven.continue_on_error = true;
+    scope.steps.metas = vec![forgiven, meta("b", "Skipped")];
+    assert_eq!(scope.should_run(None).result, Ok(true));
+    scope.steps.metas.push(meta("c", "Errored"));
+    assert_eq!(scope.should_run(Some("")).result, Ok(false));
+    let condition = "${{ always() && failure() && !success() && status('a') == 'Failed' }}";
+    assert_eq!(scope.should_run(Some(condition)).result, Ok(true));
+    assert_eq!(
+        one(
+            &scope,
+            "${{ stepMetas.c.Status }} ${{ stepMetas.a.ErrorCount }}"
+        ),
+        Ok(json!("Errored 0"))
+    );
+}
+
+struct Vault;
+
+impl Lookups for Vault {
+    fn config_map(&self, _: &str) -> Result<Option<BTreeMap<String, String>>, HostError> {
+        Ok(Some(BTreeMap::from([(
+            "mode".to_owned(),
+            "plain".to_owned(),
+        )])))
+    }
+    fn secret(&self, name: &str) -> Result<Option<BTreeMap<String, String>>, HostError> {
+        if name != "db" {
+            return Ok(None);
+        }
+        let data = [("password", "s3cret-word"), ("pin", "12")];
+        Ok(Some(
+            data.into_iter()
+                .map(|(key, text)| (key.to_owned(), text.to_owned()))
+                .collect(),
+        ))
+    }
+    fn shared_config_map(&self, _: &str) -> Result<Option<BTreeMap<String, String>>, HostError> {
+        Err(HostError::new("forbidden"))
+    }
+    fn shared_secret(&self, name: &str) -> Result<Option<BTreeMap<String, String>>, HostError> {
+        self.secret(name)
+    }
+    fn freight_metadata(&self, _: &str) -> Result<Option<Json>, HostError> {
+        Ok(None)
+    }
+    fn freight_status(&self, _: &str) -> Result<Option<Json>, HostError> {
+        Ok(None)
+    }
+    fn stage_metadata(&self, _: &str) -> Result<Option<Json>, HostError> {
+        Ok(Some(json!({ "window": 5 })))
+    }
+}
+
+/// C52: what came from a secret is known, also after it was changed or went through a var.
+#[test]
+fn everything_made_of_a_secret_is_reported() {
+    let mut scope = scope(&Vault);
+    scope.promotion_vars = vec![
+        var("token", "${{ secret('db').password }}"),
+        var("plain", "${{ configMap('c').mode }}"),
+    ];
+    let config = json!({
+        "header": "Basic ${{ toBase64('me:' + vars.token) }}",
+        "mode": "${{ vars.plain }}-mode",
+        "all": "${{ toBase64(toJSON(vars)) }}",
+    });
+    let outcome = scope.config(&config);
+    let config = outcome.result.unwrap();
+    for made in [
+        "s3cret-word",
+        config["header"].as_str().unwrap(),
+        config["all"].as_str().unwrap(),
+    ] {
+        assert!(
+            outcome.secrets.iter().any(|secret| secret == made),
+            "{made}"
+        );
+    }
+    assert!(
+        !outcome
+            .secrets
+            .iter()
+            .any(|secret| secret.contains("plain-mode"))
+    );
+    assert!(!outcome.secrets.iter().any(|secret| secret == "12"));
+
+    let outcome = scope.config(&json!({ "x": "${{ int(vars.token) }}" }));
+    let message = outcome.result.unwrap_err().full();
+    assert!(message.contains("s3cret-word"));
+    assert!(outcome.secrets.contains(&"s3cret-word".to_owned()));
+}
+
+#[test]
+fn lookups_read_like_go_maps_and_keep_their_errors() {
+    let scope = scope(&Vault);
+    assert_eq!(
+        one(&scope, "${{ quote(secret('none').missing) }}"),
+        Ok(json!(""))
+    );
+    assert_eq!(
+        one(&scope, "${{ stageMetadata('s').window + 1 }}"),
+        Ok(json!(6))
+    );
+    let message = one(&scope, "${{ sharedConfigMap('c').mode }}").unwrap_err();
+    assert!(
+        message.contains("sharedConfigMap(): forbidden"),
+        "{message}"
+    );
+}
+
+fn commit_view(warehouses: &[&str]) -> FreightView {
+    let origin = |name: &&str| Origin {
+        kind: "Warehouse".to_owned(),
+        name: (*name).to_owned(),
+    };
+    FreightView {
+        requested: warehouses.iter().map(origin).collect(),
+        warehouses: warehouses
+            .iter()
+            .map(|name| {
+                let repo_url = "https://Host/Repo.git".to_owned();
+                ((*name).to_owned(), vec![Subscription::Git { repo_url }])
+            })
+            .collect(),
+        freight: warehouses
+            .iter()
+            .map(|name| Freight {
+                origin: origin(name),
+                commits: vec![Commit {
+                    repo_url: "https://host/repo".to_owned(),
+                    id: format!("id-of-{name}"),
+                    ..Commit::default()
+                }],
+                ..Freight::default()
+            })
+            .collect(),
+        git_names: GitNames(|url| url.to_lowercase().trim_end_matches(".git").to_owned()),
+    }
+}
+
+#[test]
+fn two_possible_origins_need_one_to_be_named() {
+    let mut scope = scope(&NoLookups);
+    scope.freight = commit_view(&["w1"]);
+    assert_eq!(
+        one(&scope, "${{ commitFrom('https://host/repo.git').ID }}"),
+        Ok(json!("id-of-w1"))
+    );
+    assert_eq!(
+        one(&scope, "${{ commitFrom('https://other') }}"),
+        Ok(json!(null))
+    );
+    scope.freight = commit_view(&["w1", "w2"]);
+    let message = one(&scope, "${{ commitFrom('https://host/repo').ID }}").unwrap_err();
+    assert!(
+        message.contains("provide a Freight origin to disambiguate"),
+        "{message}"
+    );
+    let template = "${{ commitFrom('https://host/repo', warehouse('w2')).ID }}";
+    assert_eq!(one(&scope, template), Ok(json!("id-of-w2")));
+    scope.freight.warehouses.clear();
+    let message = one(&scope, "${{ imageFrom('x') }}").unwrap_err();
+    assert!(message.contains("Warehouse \"w1\" not found"), "{message}");
+}
+
+#[test]
+fn versions() {
+    let scope = scope(&NoLookups);
+    for (template, want) in [
+        (
+            "${{ quote(semverParse('v1.2.3-rc.1+b').IncPatch().String()) }}",
+            json!("1.2.3"),
+        ),
+        (
+            "${{ quote(semverParse('1.2').IncMinor().String()) }}",
+            json!("1.3.0"),
+        ),
+        ("${{ semverParse('1.2.3').Major() }}", json!(1)),
+        (
+            "${{ semverParse('1.10.0').GreaterThan(semverParse('1.9.0')) }}",
+            json!(true),
+        ),
+        (
+            "${{ semverParse('1.2.3-rc.1').Prerelease() }}",
+            json!("rc.1"),
+        ),
+        ("${{ semverDiff('1.2.3', '1.2.4') }}", json!("Patch")),
+        ("${{ semverDiff('1.2.3.4', '1') }}", json!("Incomparable")),
+    ] {
+        assert_eq!(one(&scope, template), Ok(want), "{template}");
+    }
+}
+
+#[test]
+fn an_evaluation_says_what_to_fetch_before_it_can_succeed() {
+    let template = "${{ secret(configMap('names').secret).token + stageMetadata('s').suffix }}";
+    let mut fetched = Prefetched::new();
+    let mut asked = Vec::new();
+    let result = loop {
+        let result = one(&scope(&fetched), template);
+        let missing = fetched.missing();
+        if missing.is_empty() {
+            break result;
+        }
+        for question in missing {
+            let answer = match &question {
+                Question::ConfigMap(_) => Answer::Data(Some(BTreeMap::from([(
+                    "secret".to_owned(),
+                    "db".to_owned(),
+                )]))),
+                Question::Secret(_) => Answer::Data(Some(BTreeMap::from([(
+                    "token".to_owned(),
+                    "abc".to_owned(),
+                )]))),
+                _ => Answer::Json(Some(json!({ "suffix": "!" }))),
+            };
+            asked.push(question.clone());
+            fetched.answer(question, answer);
+        }
+    };
+    assert_eq!(result, Ok(json!("abc!")));
+    let want = [
+        Question::ConfigMap("names".to_owned()),
+        Question::Secret("db".to_owned()),
+        Question::StageMetadata("s".to_owned()),
+    ];
+    assert_eq!(asked, want);
+}

@@ -1,0 +1,6 @@
+//! Tests of the language as a whole. `peer` compares with other programs' tables.
+
+mod language;
+mod limits;
+mod peer;
+mod peer_kargo;

@@ -1,0 +1,77 @@
+//! `copy`: copies a file or a directory, without what gitignore patterns name.
+
+use async_trait::async_trait;
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::{
+    files,
+    schema::{Object, Shape, some_text, typed},
+};
+use crate::{
+    engine::step::{Class, Outcome, Step, StepCx, StepError},
+    kargo::StepKind,
+};
+
+/// See the module.
+pub struct Copy;
+
+fn shape() -> Shape {
+    Object::new()
+        .required("inPath", some_text())
+        .required("outPath", some_text())
+        .optional("ignore", some_text())
+        .into()
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Config {
+    in_path: String,
+    out_path: String,
+    #[serde(default)]
+    ignore: String,
+}
+
+/// The patterns, relative to the copied directory. `.git` is not part of any workspace tree, so nothing needs saying
+/// about it.
+fn patterns(ignore: &str) -> Result<Gitignore, StepError> {
+    let mut builder = GitignoreBuilder::new("");
+    for (number, line) in ignore.lines().enumerate() {
+        builder.add_line(None, line).map_err(|error| {
+            StepError::config(format!("ignore, line {}, is not a gitignore pattern", number + 1)).because(error)
+        })?;
+    }
+    builder.build().map_err(|error| StepError::config("ignore cannot be used").because(error))
+}
+
+#[async_trait]
+impl Step for Copy {
+    fn kind(&self) -> StepKind {
+        "copy".into()
+    }
+
+    fn class(&self) -> Class {
+        Class::Workspace
+    }
+
+    fn check(&self, config: &Value) -> Vec<String> {
+        shape().check(config)
+    }
+
+    async fn run(&self, cx: StepCx<'_>, config: &Value) -> Result<Outcome, StepError> {
+        let config: Config = typed(config)?;
+        let (from, to) = (files::path("inPath", &config.in_path)?, files::path("outPath", &config.out_path)?);
+        let ignored = patterns(&config.ignore)?;
+        let doing = format!("failed to copy {from} to {to}");
+        cx.files
+            .edit(move |workspace| {
+                workspace
+                    .copy(&from, &to, &|path, is_dir| !ignored.matched(path.as_git(), is_dir).is_ignore())
+                    .map_err(|error| files::failed(doing, error))
+            })
+            .await?;
+        Ok(Outcome::succeeded(Map::new()))
+    }
+}
