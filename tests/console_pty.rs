@@ -28,16 +28,19 @@ use serde_json::json;
 use tidewaiter::{
     console::{
         Context, Effect, How, Message, Theme,
-        message::{Change, FeedEvent, Leave},
+        message::{Action, Change, FeedEvent, Leave},
         run_in_terminal,
     },
-    kargo::{Promotion, Timestamp},
-    rules::{rows::PromotionRow, who::Person},
+    kargo::{ApprovalRequest, Promotion, Timestamp},
+    rules::rows::{PromotionRow, RequestRow},
 };
 use tokio::sync::mpsc;
 
 /// Whether the child's clock panics: the clock is asked while the console thinks and draws.
 static CLOCK_BROKEN: AtomicBool = AtomicBool::new(false);
+
+/// The comment that came out of the child's console.
+static ANSWERED: Mutex<Option<String>> = Mutex::new(None);
 
 fn clock() -> Timestamp {
     assert!(!CLOCK_BROKEN.load(Ordering::SeqCst), "the clock is broken");
@@ -54,7 +57,8 @@ fn child() {
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let context = Context {
-        person: Person { name: "ann".into(), ..Person::default() },
+        user: "ann".into(),
+        groups: Vec::new(),
         place: "here".into(),
         project: None,
         readonly: false,
@@ -68,11 +72,21 @@ fn child() {
         "spec": { "stage": "prod", "freight": "abc" }, "status": { "phase": "Running" },
     }))
     .unwrap();
+    let request: ApprovalRequest = serde_json::from_value(json!({
+        "metadata": { "name": "r1", "namespace": "shop", "uid": "u2" },
+        "spec": { "stage": "prod", "promotion": { "name": "p1", "uid": "u1" }, "step": "gate", "change": { "digest": "d" } },
+    }))
+    .unwrap();
+    let requests = vec![RequestRow::of(&request)];
     let ended = runtime.block_on(async {
         let (messages, incoming) = mpsc::channel(16);
         let (outgoing, mut effects) = mpsc::channel(16);
-        messages.send(Message::Feed(FeedEvent::Promotions(Change::Page(vec![PromotionRow::of(&promotion)])))).await.unwrap();
+        messages
+            .send(Message::Feed(FeedEvent::Promotions(Change::Page(vec![PromotionRow::of(&promotion)]))))
+            .await
+            .unwrap();
         messages.send(Message::Feed(FeedEvent::Promotions(Change::ListDone))).await.unwrap();
+        messages.send(Message::Feed(FeedEvent::Requests(Change::Page(requests)))).await.unwrap();
         tokio::spawn(async move {
             while let Some(effect) = effects.recv().await {
                 match (effect, scenario.as_str()) {
@@ -86,6 +100,9 @@ fn child() {
                         messages.send(Message::Tick).await.unwrap();
                     }
                     (Effect::OpenPromotion(_), "gone") => return,
+                    (Effect::Act { action: Action::Approve(answer), .. }, _) => {
+                        *ANSWERED.lock().unwrap() = Some(answer.message);
+                    }
                     _ => {}
                 }
             }
@@ -102,6 +119,7 @@ fn child() {
         Err(_) => 5,
     };
     println!("{ended:?}");
+    println!("answered={:?}", ANSWERED.lock().unwrap());
     std::process::exit(code);
 }
 
@@ -119,7 +137,8 @@ impl Terminal {
     fn start(scenario: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let pid_file = folder.path().join("pid");
-        let pair = native_pty_system().openpty(PtySize { rows: 24, cols: 80, pixel_width: 0, pixel_height: 0 }).unwrap();
+        let pair =
+            native_pty_system().openpty(PtySize { rows: 24, cols: 80, pixel_width: 0, pixel_height: 0 }).unwrap();
         let mut command = CommandBuilder::new("sh");
         // A signal for the whole group must not end the shell before it has noted the settings.
         let script = r#"trap : HUP TERM INT; echo "before=$(stty -g)"; "$0" --ignored --exact child --nocapture
@@ -206,6 +225,23 @@ fn leaving_gives_the_terminal_back() {
     terminal.press("q");
     let (text, status) = terminal.ended();
     assert_eq!(status, "0", "{text}");
+}
+
+#[test]
+fn a_comment_comes_through_the_terminal_byte_exact_c73() {
+    let mut terminal = Terminal::start("plain");
+    terminal.press("a\t\t");
+    terminal.until("> comment", |terminal| terminal.text().contains("> comment"));
+    terminal.press("looks [fine] 👍🏽\rzweite Zeile: ü");
+    terminal.press("\x1b[200~\r\tpasted\x1b[201~");
+    terminal.until("pasted", |terminal| terminal.text().contains("pasted"));
+    terminal.press("\t\t\r");
+    terminal.until("approving", |terminal| terminal.text().contains("approving gate"));
+    terminal.press("q");
+    let (text, _) = terminal.ended();
+    let expected = format!("answered={:?}", Some("looks [fine] 👍🏽\nzweite Zeile: ü\n\tpasted"));
+    let all = String::from_utf8_lossy(&terminal.raw.lock().unwrap()).into_owned();
+    assert!(all.contains(&expected), "{expected} in {text}");
 }
 
 #[test]

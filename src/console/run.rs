@@ -145,7 +145,8 @@ async fn drive<W: Write>(
     effects: mpsc::Sender<Effect>,
     context: Context,
 ) -> Result<Exit, ConsoleError> {
-    let mut console = Console { state: State::new(context, surface.size()), surface, effects, panics: Vec::new(), stopped: false };
+    let mut console =
+        Console { state: State::new(context, surface.size()), surface, effects, panics: Vec::new(), stopped: false };
     loop {
         let next_change = console.draw()?;
         let mut end = tokio::select! {
