@@ -54,7 +54,7 @@ async fn perform(connection: &Connection, id: ActionId, action: Action) -> Messa
         Action::Retry { promotion, with_current_template } => {
             match retry_one(connection, &promotion, with_current_template).await {
                 Ok(Retried::Made(text)) => Ok(text),
-                Ok(Retried::Differs(diff)) => return Message::TemplateDiffers { id, diff },
+                Ok(Retried::Differs(differences)) => return Message::TemplateDiffers { id, differences },
                 Err(error) => Err(error),
             }
         }
@@ -96,7 +96,7 @@ async fn simple(connection: &Connection, action: Action) -> Result<String, Error
 /// What a retry came to.
 enum Retried {
     Made(String),
-    Differs(String),
+    Differs(Vec<String>),
 }
 
 async fn retry_one(connection: &Connection, key: &Key, with_current_template: bool) -> Result<Retried, Error> {
@@ -106,7 +106,7 @@ async fn retry_one(connection: &Connection, key: &Key, with_current_template: bo
     let stage = find::stage(client, &scope, &old.spec.stage).await?;
     let differences = template::differences(client, &old, &stage).await?;
     if !differences.is_empty() && !with_current_template {
-        return Ok(Retried::Differs(differences.join("\n")));
+        return Ok(Retried::Differs(differences));
     }
     let made = act::retry(client, &old).await?;
     Ok(Retried::Made(format!("created {}", made.name())))

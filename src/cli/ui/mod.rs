@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 
 use super::{Done, Exit, Failure, args::{Global, Run, Ui}, executor::{self, Executor}, session};
 use crate::{
-    cluster::Connection,
+    cluster::{Connection, people},
     config::Folders,
     console::{self, How, message::{Leave, Message}},
     kargo::Timestamp,
@@ -47,8 +47,7 @@ pub async fn open(global: &Global, connection: &Connection, readonly: bool, exec
         tasks.spawn(happenings(executor.happenings(), messages.clone()));
     }
     let context = console::Context {
-        user: connection.who.name.clone(),
-        groups: connection.who.groups.clone(),
+        person: people::person(&connection.who),
         place: connection.place.clone(),
         project: match &scope {
             crate::cluster::find::Scope::Project(project) => Some(project.clone()),
