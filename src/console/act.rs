@@ -6,7 +6,7 @@ use super::{
     commands::Command,
     dialogs::{answer::AnswerDialog, confirm::Confirm, promote::Promote},
     feed,
-    message::{Action, Effect, Kind, Row},
+    message::{Action, Effect, Key, Kind, Row},
     moves,
     prompt::Prompt,
     sort::{Column, Sort},
@@ -99,13 +99,44 @@ fn over(state: &mut State, place: Place) {
 }
 
 fn open(state: &mut State) {
-    if let Screen::List(Kind::Requests) = state.screen() {
-        if let Some(key) = state.tables.requests.current().map(Row::key) {
-            state.push(Screen::Request(Box::new(OpenRequest { key, scroll: Scroll::default() })));
+    let tables = &state.tables;
+    match state.screen() {
+        Screen::List(Kind::Requests) => {
+            if let Some(key) = tables.requests.current().map(Row::key) {
+                state.push(Screen::Request(Box::new(OpenRequest { key, scroll: Scroll::default() })));
+            }
         }
-        return;
+        Screen::List(Kind::Stages) => {
+            if let Some(row) = tables.stages.current() {
+                promotions_of(state, format!("{}/{}", row.project, row.name));
+            }
+        }
+        Screen::List(Kind::Freight) => {
+            if let Some(row) = tables.freight.current() {
+                promotions_of(state, tables.index.freight_text(&row.project, &row.name).to_owned());
+            }
+        }
+        Screen::Request(_) => {
+            if let Ok(row) = subject::request(state) {
+                let name = row.promotion.to_string();
+                open_promotion(state, Key { project: row.project, name, uid: row.promotion_uid });
+            }
+        }
+        _ => {
+            if let Some(key) = tables.promotions.current().map(Row::key) {
+                open_promotion(state, key);
+            }
+        }
     }
-    let Some(key) = state.tables.promotions.current().map(Row::key) else { return };
+}
+
+/// Goes to the Promotions that have this text.
+fn promotions_of(state: &mut State, text: String) {
+    state.replace(Screen::List(Kind::Promotions));
+    update::set_filter(state, text);
+}
+
+fn open_promotion(state: &mut State, key: Key) {
     state.push(Screen::Promotion(Box::new(OpenPromotion {
         key,
         step: 0,

@@ -160,7 +160,9 @@ mod tests {
 
     #[test]
     fn durations_have_a_fitting_unit() {
-        for (millis, text) in [(0, "<1s"), (2, "2ms"), (999, "999ms"), (1_450, "1.4s"), (1_000, "1s"), (3_600_000, "60m")] {
+        for (millis, text) in
+            [(0, "<1s"), (2, "2ms"), (999, "999ms"), (1_450, "1.4s"), (1_000, "1s"), (3_600_000, "60m")]
+        {
             assert_eq!(duration(Duration::from_millis(millis)), text);
         }
     }

@@ -105,7 +105,7 @@ use Group::{Act, Move, Program, See, Sort};
 use Place as P;
 
 const LISTS: &[Place] = &[P::Promotions, P::Approvals, P::Stages, P::Freight];
-const OPENABLE: &[Place] = &[P::Promotions, P::Approvals];
+const OPENABLE: &[Place] = &[P::Promotions, P::Approvals, P::Request, P::Stages, P::Freight];
 const PROMOTION: &[Place] = &[P::Promotions, P::Promotion];
 const GATE: &[Place] = &[P::Promotions, P::Promotion, P::Approvals, P::Request];
 const STAGED: &[Place] = &[P::Promotions, P::Promotion, P::Stages];
@@ -128,7 +128,7 @@ macro_rules! table {
 
 /// See the module. The footer keeps this order and leaves out from its end what does not fit.
 pub const TABLE: &[Spec] = table! {
-    Command::Open, "open", ["enter"], "open", "open what the cursor is on", See, OPENABLE;
+    Command::Open, "open", ["enter"], "open", "open it; a Stage or Freight: its Promotions; a request: its Promotion", See, OPENABLE;
     Command::Approve, "approve", ["a"], "approve", "say yes to the change that a gate asks about", Act, GATE;
     Command::Reject, "reject", ["n"], "reject", "say no: the gate and its Promotion fail", Act, GATE;
     Command::Retry, "retry", ["R"], "retry", "promote the same Freight to the same Stage again", Act, PROMOTION;

@@ -11,10 +11,7 @@ use crate::{
         artifact::Origin,
         stage::{FreightRequest, FreightSources},
     },
-    rules::{
-        rows::{FreightRow, PromotionRow, RequestRow, StageRow, StepRow},
-        who::Person,
-    },
+    rules::rows::{FreightRow, PromotionRow, RequestRow, StageRow, StepRow},
 };
 
 use super::{
@@ -40,7 +37,8 @@ pub fn ago(seconds: i64) -> Option<Timestamp> {
 
 pub fn context() -> Context {
     Context {
-        person: Person { name: "ann".into(), uid: String::new(), groups: vec!["leads".into()] },
+        user: "ann".into(),
+        groups: vec!["leads".into()],
         place: "prod-eu".into(),
         project: None,
         readonly: false,

@@ -88,6 +88,11 @@ impl Index {
         self.alias(project, name).unwrap_or(short)
     }
 
+    /// Every Project that a Promotion, a Stage or a Freight was seen of, by name.
+    pub fn projects(&self) -> BTreeSet<&ProjectName> {
+        self.queues.keys().chain(self.stages.keys()).chain(self.freight.keys()).collect()
+    }
+
     /// The Stage of that name; it may be gone.
     pub fn stage(&self, project: &ProjectName, name: &StageName) -> Option<&Key> {
         self.stages.get(project)?.get(name)

@@ -7,8 +7,7 @@ use crossterm::event::Event;
 use crate::{
     kargo::{
         Alias, ApprovalRequest, FreightName, ProjectName, Promotion, PromotionName, RequestName, StageName, Timestamp,
-        Uid,
-        approval::ChangedFile,
+        Uid, approval::ChangedFile,
     },
     rules::{
         permissions,
@@ -64,8 +63,8 @@ pub enum Message {
     TemplateDiffers {
         /// Which action.
         id: ActionId,
-        /// What differs, a sentence each (`rules::retry::differences`).
-        differences: Vec<String>,
+        /// What differs, a sentence a line (`rules::retry::differences`).
+        diff: String,
     },
     /// What is known of a Project's people.
     Directory(Directory),

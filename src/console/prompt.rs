@@ -5,6 +5,8 @@ use nucleo_matcher::{
     pattern::{CaseMatching, Normalization, Pattern},
 };
 
+use crate::kargo::ProjectName;
+
 use super::{
     commands::{Command, Group, TABLE},
     keymap::Chord,
@@ -41,7 +43,7 @@ pub struct Offer {
     /// What is done.
     pub command: Command,
     /// The Project, for those that name one.
-    pub project: Option<String>,
+    pub project: Option<ProjectName>,
     /// Why it cannot be done here and now.
     pub why_not: Option<String>,
 }
@@ -63,12 +65,12 @@ pub fn offers(state: &State, text: &str) -> Vec<Offer> {
             why_not: verdict::available(state, spec.command).err(),
         })
         .collect();
-    all.extend(projects(state).into_iter().map(|project| Offer {
+    all.extend(state.tables.index.projects().into_iter().map(|project| Offer {
         text: format!("project {project}"),
         keys: String::new(),
         help: "only this Project".to_owned(),
         command: Command::Project,
-        project: Some(project),
+        project: Some(project.clone()),
         why_not: None,
     }));
     if text.is_empty() {
@@ -93,17 +95,6 @@ pub fn offers(state: &State, text: &str) -> Vec<Offer> {
 /// Movement is for keys; `project` without a name does nothing.
 fn is_noise(group: Group, command: Command) -> bool {
     group == Group::Move || matches!(command, Command::Project | Command::Palette | Command::Open)
-}
-
-/// Every Project that something is known of.
-fn projects(state: &State) -> Vec<String> {
-    let tables = &state.tables;
-    let mut names: Vec<&str> = tables.stages.all().map(|row| row.project.as_str()).collect();
-    names.extend(tables.promotions.all().map(|row| row.project.as_str()));
-    names.extend(tables.requests.all().map(|row| row.project.as_str()));
-    names.sort_unstable();
-    names.dedup();
-    names.into_iter().map(str::to_owned).collect()
 }
 
 /// Edits a typed line. Says whether the key was for it.

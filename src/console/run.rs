@@ -7,7 +7,7 @@ use std::{
 };
 
 use crossterm::event::{Event, EventStream};
-use futures::{FutureExt, Stream, StreamExt};
+use futures::{Stream, StreamExt};
 use ratatui::{
     buffer::Buffer,
     layout::{Rect, Size},
@@ -86,9 +86,11 @@ pub async fn run_in_terminal(
     let input = futures::stream::select(EventStream::new().map(Told::Input), signals);
     let ended = drive(&mut surface, input, messages, effects, context).await;
     let left = surface.leave().map_err(ConsoleError::Write);
-    let exit = ended?;
-    left?;
-    Ok(exit)
+    match ended {
+        // A terminal that is gone takes nothing back; the signal that said so is what counts.
+        Ok(exit) if matches!(exit.how, How::Signal(_)) => Ok(exit),
+        ended => ended.and_then(|exit| left.map(|()| exit)),
+    }
 }
 
 /// Runs the console on any surface with any source of keys, until it ends.
@@ -143,7 +145,8 @@ async fn drive<W: Write>(
     effects: mpsc::Sender<Effect>,
     context: Context,
 ) -> Result<Exit, ConsoleError> {
-    let mut console = Console { state: State::new(context, surface.size()), surface, effects, panics: Vec::new() };
+    let mut console =
+        Console { state: State::new(context, surface.size()), surface, effects, panics: Vec::new(), stopped: false };
     loop {
         let next_change = console.draw()?;
         let mut end = tokio::select! {
@@ -153,13 +156,13 @@ async fn drive<W: Write>(
         };
         let started = Instant::now();
         while end.is_none() && started.elapsed() < GATHER {
-            if let Some(told) = input.next().now_or_never() {
-                end = console.told(told)?;
-            } else if let Ok(message) = messages.try_recv() {
-                end = console.take(message)?;
-            } else {
-                break;
-            }
+            // Looked at with this task's own waker: crossterm keeps the first one that it is given until it woke it.
+            end = tokio::select! {
+                biased;
+                told = input.next() => console.told(told)?,
+                message = messages.recv() => console.take(message.ok_or(ConsoleError::Gone)?)?,
+                () = std::future::ready(()) => break,
+            };
         }
         if let Some(how) = end {
             let mut panics = console.panics;
@@ -182,11 +185,16 @@ struct Console<'a, W: Write> {
     surface: &'a mut Surface<W>,
     effects: mpsc::Sender<Effect>,
     panics: Vec<String>,
+    /// Whether the terminal is given back until the process is continued.
+    stopped: bool,
 }
 
 impl<W: Write> Console<'_, W> {
     /// Draws the state; gives the moment from which on that is out of date.
     fn draw(&mut self) -> Result<Option<Timestamp>, ConsoleError> {
+        if self.stopped {
+            return Ok(None);
+        }
         let Size { width, height } = self.state.size;
         if std::mem::take(&mut self.state.redraw_all) {
             self.surface.forget();
@@ -257,11 +265,13 @@ impl<W: Write> Console<'_, W> {
             return Ok(());
         }
         self.surface.leave().map_err(ConsoleError::Write)?;
-        terminal::stop_self().map_err(ConsoleError::Signals)?;
-        self.resume()
+        // The stop may reach this thread only a moment later: what follows waits for the signal to go on.
+        self.stopped = true;
+        terminal::stop_self().map_err(ConsoleError::Signals)
     }
 
     fn resume(&mut self) -> Result<(), ConsoleError> {
+        self.stopped = false;
         self.surface.enter().map_err(ConsoleError::Write)?;
         self.state.size = self.surface.size();
         Ok(())

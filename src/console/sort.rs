@@ -143,10 +143,8 @@ impl Shape<PromotionRow> for View<'_> {
             Column::Name => sort.apply(a.name.cmp(&b.name)),
             Column::Phase => sort.apply(urgency(&a.phase).cmp(&urgency(&b.phase)).then_with(|| a.phase.cmp(&b.phase))),
             Column::Stage => sort.apply((&a.project, &a.stage).cmp(&(&b.project, &b.stage))),
-            Column::Freight => sort.text(
-                self.index.freight_text(&a.project, &a.freight),
-                self.index.freight_text(&b.project, &b.freight),
-            ),
+            Column::Freight => sort
+                .text(self.index.freight_text(&a.project, &a.freight), self.index.freight_text(&b.project, &b.freight)),
             Column::Creator => sort.text(&a.creator, &b.creator),
             Column::Duration => sort.known(took(a), took(b), |a, b| b.cmp(a)),
         }

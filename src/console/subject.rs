@@ -43,7 +43,9 @@ pub fn request(state: &State) -> Result<RequestRow, String> {
         }
         Screen::Request(open) => match state.request.of(&open.key) {
             Some(request) => Ok(RequestRow::of(request)),
-            None => state.tables.requests.get(&open.key).cloned().ok_or_else(|| "the request is not here yet".to_owned()),
+            None => {
+                state.tables.requests.get(&open.key).cloned().ok_or_else(|| "the request is not here yet".to_owned())
+            }
         },
         _ => of_promotion(state),
     }

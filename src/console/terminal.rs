@@ -88,13 +88,14 @@ impl<W: Write> Surface<W> {
 
     /// Takes the terminal over, with an empty picture.
     pub fn enter(&mut self) -> io::Result<()> {
+        // From here on there is something to give back, however far this comes.
+        self.entered = true;
         if self.real {
             TAKEN.store(true, Ordering::SeqCst);
             enable_raw_mode()?;
             let (width, height) = crossterm::terminal::size()?;
             self.size = Size { width, height };
         }
-        self.entered = true;
         execute!(self.backend, EnterAlternateScreen, EnableBracketedPaste, Hide, Clear(ClearType::All))?;
         self.shown = Buffer::empty(Rect::default());
         Ok(())

@@ -103,6 +103,10 @@ pub fn wrap(text: &str, room: usize, ascii: bool) -> Vec<String> {
     let mut lines = Vec::new();
     for line in text.split('\n') {
         let line = line.strip_suffix('\r').unwrap_or(line);
+        if line.len() <= room && line.bytes().all(|byte| (0x20..0x7F).contains(&byte)) {
+            lines.push(line.to_owned());
+            continue;
+        }
         wrap_line(&expanded(line, ascii), room, &mut lines);
     }
     lines

@@ -5,7 +5,7 @@ use ratatui::layout::Size;
 
 use super::{
     act,
-    commands,
+    commands::{self, Command},
     dialogs::{self, Dialog, confirm::Confirm},
     feed,
     keymap::Chord,
@@ -52,8 +52,8 @@ pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
             state.trouble(text, hint);
             Vec::new()
         }
-        Message::TemplateDiffers { id, differences } => {
-            template_differs(state, id, &differences);
+        Message::TemplateDiffers { id, diff } => {
+            template_differs(state, id, &diff);
             Vec::new()
         }
         Message::Directory(directory) => {
@@ -102,10 +102,10 @@ fn arrived(state: &mut State, detail: Box<Detail>) {
 }
 
 /// A retry was held back: asks again, now with the difference.
-fn template_differs(state: &mut State, id: ActionId, differences: &[String]) {
+fn template_differs(state: &mut State, id: ActionId, diff: &str) {
     let Some(promotion) = state.pending.remove(&id).and_then(|pending| pending.retry) else { return };
     if state.dialog.is_none() && state.prompt.is_none() {
-        state.dialog = Some(Confirm::retry_otherwise(promotion, differences));
+        state.dialog = Some(Confirm::retry_otherwise(promotion, diff));
     } else {
         // Whoever types is not interrupted by a question that could take the keys meant for something else.
         state.trouble(
@@ -124,17 +124,21 @@ fn input(state: &mut State, event: &Event) -> Vec<Effect> {
         Event::Key(_) | Event::Paste(_) => {}
         _ => return Vec::new(),
     }
+    let chord = match event {
+        Event::Key(key) => Chord::of(key),
+        _ => None,
+    };
+    let command = chord.and_then(|chord| commands::pressed(chord, state.place())).map(|spec| spec.command);
+    if let Some(command @ (Command::Suspend | Command::Redraw)) = command {
+        return act::perform(state, command);
+    }
     if state.dialog.is_some() {
         return dialogs::input(state, event);
     }
     if state.prompt.is_some() {
         return typed(state, event);
     }
-    let Event::Key(key) = event else { return Vec::new() };
-    let Some(spec) = Chord::of(key).and_then(|chord| commands::pressed(chord, state.place())) else {
-        return Vec::new();
-    };
-    act::perform(state, spec.command)
+    command.map_or_else(Vec::new, |command| act::perform(state, command))
 }
 
 /// A key or a paste for the line that is being typed.
@@ -185,7 +189,7 @@ fn choose(state: &mut State, text: &str, at: usize) -> Vec<Effect> {
     let named = text.trim().strip_prefix("project ").or_else(|| text.trim().strip_prefix("ns "));
     match prompt::offers(state, text).into_iter().nth(at) {
         Some(offer) => match offer.project {
-            Some(project) => act::scope(state, Some(project.as_str().into())),
+            Some(project) => act::scope(state, Some(project)),
             None => return act::perform(state, offer.command),
         },
         None => match named.map(str::trim).filter(|name| !name.is_empty()) {

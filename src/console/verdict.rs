@@ -78,7 +78,7 @@ fn as_actor<T>(state: &State, project: &ProjectName, ask: impl FnOnce(&Actor<'_>
     };
     let nothing = Default::default();
     ask(&Actor {
-        person: &state.context.person,
+        person: &state.person,
         directory,
         read_only: state.context.readonly,
         refused: state.refused.get(project).unwrap_or(&nothing),
@@ -88,9 +88,7 @@ fn as_actor<T>(state: &State, project: &ProjectName, ask: impl FnOnce(&Actor<'_>
 
 /// Whether this person may say that, as far as the question itself goes.
 fn judge(state: &State, row: &RequestRow, decision: Decision) -> Result<(), Reason> {
-    as_actor(state, &row.project, |actor| {
-        approval::may_answer(row, actor.person, decision, actor.directory, actor.now)
-    })
+    as_actor(state, &row.project, |actor| approval::may_answer(row, actor.person, decision, actor.directory, actor.now))
 }
 
 /// Whether this person may say that, else why not.
@@ -187,6 +185,9 @@ fn stage_row(state: &State) -> Result<&StageRow, String> {
 fn nothing_to_open(state: &State) -> bool {
     match state.place() {
         Place::Approvals => state.tables.requests.current().is_none(),
+        Place::Stages => state.tables.stages.current().is_none(),
+        Place::Freight => state.tables.freight.current().is_none(),
+        Place::Request => subject::request(state).is_err(),
         _ => state.tables.promotions.current().is_none(),
     }
 }

@@ -143,8 +143,8 @@ fn rule(state: &State, _clock: &Clock, buffer: &mut Buffer, area: Rect) {
         (None, None) => {
             put(buffer, area, area.x, area.y, &theme.line().repeat(usize::from(area.width)), theme.dim());
             let pending = state.pending.values().next_back().map(|pending| format!(" {} ", pending.text));
-            let filter = (prompt::filters(state.place()) && !lens.filter.is_empty())
-                .then(|| format!(" /{} ", lens.filter));
+            let filter =
+                (prompt::filters(state.place()) && !lens.filter.is_empty()).then(|| format!(" /{} ", lens.filter));
             if let Some(said) = pending.or(filter) {
                 let said = text::one_line(&said, theme.ascii).into_owned();
                 let room = usize::from(area.width.saturating_sub(4));
@@ -159,8 +159,8 @@ fn footer(state: &State, buffer: &mut Buffer, area: Rect) {
     let theme = state.theme();
     let place = state.place();
     let mut hints: Vec<(&str, &str)> = Vec::new();
-    if state.dialog.is_some() {
-        hints.extend([("tab", "next"), ("enter", "choose"), ("esc", "cancel")]);
+    if let Some(dialog) = &state.dialog {
+        hints.extend(dialog.hints());
     } else if state.prompt.is_some() {
         hints.extend([("enter", "take"), ("esc", "cancel")]);
     } else {

@@ -53,13 +53,8 @@ impl AnswerDialog {
         comment.set_wrap_mode(WrapMode::WordOrGlyph);
         comment.set_hard_tab_indent(true);
         comment.set_placeholder_text("a comment, kept with the answer");
-        state.dialog = Some(Dialog::Answer(Box::new(Self {
-            approve,
-            row,
-            comment,
-            focus: Focus::Cancel,
-            error: None,
-        })));
+        state.dialog =
+            Some(Dialog::Answer(Box::new(Self { approve, row, comment, focus: Focus::Cancel, error: None })));
     }
 
     /// Which request it answers.
@@ -78,7 +73,9 @@ impl AnswerDialog {
     /// Why it cannot be answered any more, by what is known now.
     pub fn closed(&self, state: &State) -> Option<String> {
         match state.tables.requests.get(&self.key()) {
-            Some(now) if now.digest != self.row.digest => Some("the change is now another: look at it again".to_owned()),
+            Some(now) if now.digest != self.row.digest => {
+                Some("the change is now another: look at it again".to_owned())
+            }
             Some(now) => verdict::may_say(state, now, self.decision()).err(),
             None if state.tables.requests.total() == 0 => verdict::may_say(state, &self.row, self.decision()).err(),
             None => Some("the request is gone".to_owned()),

@@ -10,7 +10,7 @@ use ratatui::{
 use super::{
     super::{
         clock::Clock,
-        message::FileCount,
+        message::{FileCount, Key},
         state::{Scroll, State},
         text,
         theme::Theme,
@@ -41,12 +41,7 @@ pub fn draw(state: &State, dialog: &Dialog, clock: &Clock, buffer: &mut Buffer, 
 fn frame(theme: Theme, title: &str, height: u16, buffer: &mut Buffer, area: Rect) -> Rect {
     let width = area.width.min(100).saturating_sub(4);
     let height = (height + 2).min(area.height);
-    let outer = Rect {
-        x: area.x + (area.width - width) / 2,
-        y: area.y + (area.height - height) / 2,
-        width,
-        height,
-    };
+    let outer = Rect { x: area.x + (area.width - width) / 2, y: area.y + (area.height - height) / 2, width, height };
     Clear.render(outer, buffer);
     let (line, side, corners) =
         if theme.ascii { ("-", "|", ["+", "+", "+", "+"]) } else { ("─", "│", ["╭", "╮", "╰", "╯"]) };
@@ -80,8 +75,9 @@ fn answer(state: &State, dialog: &AnswerDialog, clock: &Clock, buffer: &mut Buff
     let inner = area.width.min(100).saturating_sub(6);
     let mut page = Page::new(inner, theme);
     page.text(&format!("gate {} of {}/{}", row.step, row.project, row.promotion), Style::new());
-    let freight = state.tables.promotions.all().find(|promotion| promotion.uid == row.promotion_uid);
-    if let Some(promotion) = freight {
+    let promotion =
+        Key { project: row.project.clone(), name: row.promotion.to_string(), uid: row.promotion_uid.clone() };
+    if let Some(promotion) = state.tables.promotions.get(&promotion) {
         let name = state.tables.index.freight_text(&promotion.project, &promotion.freight);
         let change = verdict::freight_change(state, promotion).unwrap_or_default();
         page.text(&format!("Freight {name}  {change}"), Style::new());
@@ -146,7 +142,8 @@ fn confirm(state: &State, dialog: &Confirm, buffer: &mut Buffer, area: Rect) {
 fn quit(state: &State, dialog: Quit, buffer: &mut Buffer, area: Rect) {
     let theme = state.theme();
     let inside = frame(theme, "Promotions run in this process", 6, buffer, area);
-    let choices = std::iter::once(("Cancel", "stay here")).chain(CHOICES.iter().map(|(_, name, means)| (*name, *means)));
+    let choices =
+        std::iter::once(("Cancel", "stay here")).chain(CHOICES.iter().map(|(_, name, means)| (*name, *means)));
     for ((index, (name, means)), y) in choices.enumerate().zip(inside.y + 1..inside.bottom()) {
         let line = Rect { y, height: 1, ..inside };
         let lead = if index == dialog.at { ">" } else { " " };
@@ -184,7 +181,14 @@ fn promote(state: &State, dialog: &Promote, buffer: &mut Buffer, area: Rect) {
     };
     let height = area.height.saturating_sub(6).min(16);
     let inside = frame(theme, &title, height, buffer, area);
-    put(buffer, inside, inside.x + 1, inside.y, &format!("/{}", text::one_line(&dialog.filter, theme.ascii)), theme.strong());
+    put(
+        buffer,
+        inside,
+        inside.x + 1,
+        inside.y,
+        &format!("/{}", text::one_line(&dialog.filter, theme.ascii)),
+        theme.strong(),
+    );
     let visible = usize::from(inside.height.saturating_sub(2));
     let first = (dialog.at + 1).saturating_sub(visible);
     for ((index, (line, style)), y) in rows.iter().enumerate().skip(first).zip(inside.y + 1..inside.bottom() - 1) {

@@ -21,6 +21,22 @@ pub enum Dialog {
     Quit(quit::Quit),
 }
 
+impl Dialog {
+    /// Keys and what they do, for the footer.
+    pub fn hints(&self) -> &'static [(&'static str, &'static str)] {
+        match self {
+            Self::Answer(dialog) if dialog.focus == answer::Focus::Comment => {
+                &[("tab", "to the buttons"), ("enter", "new line"), ("esc", "cancel")]
+            }
+            Self::Promote(dialog) if !matches!(dialog.choice, promote::Choice::Sure { .. }) => {
+                &[("a-z", "narrow"), ("up down", "move"), ("enter", "choose"), ("esc", "cancel")]
+            }
+            Self::Quit(_) => &[("up down", "move"), ("enter", "choose"), ("esc", "cancel")],
+            _ => &[("tab", "next"), ("enter", "choose"), ("esc", "cancel")],
+        }
+    }
+}
+
 /// What a dialog made of a key.
 #[derive(Debug)]
 pub enum Turn {

@@ -3,9 +3,7 @@
 use ratatui::{buffer::Buffer, layout::Rect, style::Style};
 use serde_json::Value;
 
-use crate::{
-    kargo::{Promotion, PromotionStep, Timestamp, promotion::StepMetadata},
-};
+use crate::kargo::{Promotion, PromotionStep, Timestamp, promotion::StepMetadata};
 
 use super::{
     super::{
@@ -136,9 +134,8 @@ fn step_line(
     if let Some(errors) = entry.map(|entry| entry.error_count).filter(|errors| *errors > 0) {
         said = format!("attempt {}; {said}", errors + 1);
     }
-    let took = entry
-        .and_then(|entry| entry.started_at.map(|start| clock.took(start, entry.finished_at)))
-        .unwrap_or_default();
+    let took =
+        entry.and_then(|entry| entry.started_at.map(|start| clock.took(start, entry.finished_at))).unwrap_or_default();
     let fit = |content: &str, room: usize| text::fit(&text::one_line(content, theme.ascii), room, theme.ascii);
     let name = format!("{} {}", index + 1, step.alias);
     let x = put(buffer, area, area.x + 1, area.y, theme.sign(mark), theme.mark(mark));

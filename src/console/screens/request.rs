@@ -53,7 +53,10 @@ pub fn add(page: &mut Page, state: &State, request: &ApprovalRequest, clock: &Cl
     who(page, &row, request, clock);
     let change = &request.spec.change;
     page.gap();
-    page.heading(&format!("What will be pushed: {}", diff::summary(theme, row.files, row.added.into(), row.removed.into())));
+    page.heading(&format!(
+        "What will be pushed: {}",
+        diff::summary(theme, row.files, row.added.into(), row.removed.into())
+    ));
     for base in &change.bases {
         let commit: String = base.commit.chars().take(12).collect();
         page.text(&format!("to {} of {}, now at {commit}", base.branch, base.repo_url), theme.dim());

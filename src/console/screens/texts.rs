@@ -2,15 +2,13 @@
 
 use ratatui::style::Style;
 
-use super::{
-    super::{
-        clock::Clock,
-        commands::{Group, TABLE},
-        state::State,
-        text,
-        theme::MARKS,
-        widgets::page::Page,
-    },
+use super::super::{
+    clock::Clock,
+    commands::{Group, TABLE},
+    state::State,
+    text,
+    theme::MARKS,
+    widgets::page::Page,
 };
 
 /// Every key, from the table of commands, with why it does nothing now; then the signs.
@@ -20,7 +18,11 @@ pub fn help(state: &State, width: u16) -> Page {
     for (group, title) in Group::ALL {
         page.heading(title);
         for spec in TABLE.iter().filter(|spec| spec.group == group) {
-            let lead = format!("  {} {} ", text::fit(&spec.keys_text(), 16, theme.ascii), text::fit(spec.name, 13, theme.ascii));
+            let lead = format!(
+                "  {} {} ",
+                text::fit(&spec.keys_text(), 16, theme.ascii),
+                text::fit(spec.name, 13, theme.ascii)
+            );
             let why_not = match group {
                 Group::Act if state.context.readonly => Err("read-only".to_owned()),
                 _ => Ok(()),
@@ -38,8 +40,8 @@ pub fn help(state: &State, width: u16) -> Page {
     }
     page.gap();
     page.heading("Who you are");
-    page.indented("  user    ", &state.context.person.name, Style::new());
-    page.indented("  groups  ", &state.context.person.groups.join(", "), Style::new());
+    page.indented("  user    ", &state.person.name, Style::new());
+    page.indented("  groups  ", &state.person.groups.join(", "), Style::new());
     page
 }
 

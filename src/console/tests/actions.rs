@@ -41,7 +41,8 @@ fn promote_shows_what_differs_and_starts_on_cancel() {
     play.keys("<enter>");
     assert_eq!(acts(&mut play), []);
     play.keys("potter<enter><right><enter>");
-    let promote = Action::Promote { project: "shop".into(), stage: "prod".into(), freight: "calm-otter-0123456789".into() };
+    let promote =
+        Action::Promote { project: "shop".into(), stage: "prod".into(), freight: "calm-otter-0123456789".into() };
     assert_eq!(acts(&mut play), [promote]);
 }
 
@@ -62,8 +63,12 @@ fn a_retry_shows_how_the_template_differs_before_it_takes_it() {
     let key = play.state.tables.promotions.current().unwrap().key();
     play.keys("R<enter>R<right><enter>");
     assert_eq!(acts(&mut play), [Action::Retry { promotion: key.clone(), with_current_template: false }]);
-    play.send(Message::TemplateDiffers { id: ActionId(1), differences: vec!["step b is new".into()] });
-    assert!(play.shows("Retry shop/p1?") && play.shows("- step b is new") && play.shows("[ Cancel ]"), "{:?}", play.lines());
+    play.send(Message::TemplateDiffers { id: ActionId(1), diff: "step b is new".into() });
+    assert!(
+        play.shows("Retry shop/p1?") && play.shows("- step b is new") && play.shows("[ Cancel ]"),
+        "{:?}",
+        play.lines()
+    );
     play.keys("<tab><enter>");
     assert_eq!(acts(&mut play), [Action::Retry { promotion: key, with_current_template: true }]);
 }
@@ -72,7 +77,7 @@ fn a_retry_shows_how_the_template_differs_before_it_takes_it() {
 fn a_question_that_comes_back_takes_no_keys_from_who_types() {
     let mut play = play();
     play.keys("R<right><enter>:err");
-    play.send(Message::TemplateDiffers { id: ActionId(1), differences: Vec::new() });
+    play.send(Message::TemplateDiffers { id: ActionId(1), diff: String::new() });
     assert!(play.state.dialog.is_none());
     play.keys("<esc>e");
     assert!(play.shows("p1 was not retried") && play.shows("retry again"));

@@ -62,6 +62,14 @@ fn a_comment_stays_byte_exact_c73() {
 }
 
 #[test]
+fn a_pasted_comment_cannot_spoil_the_screen_c77() {
+    let mut play = inbox(vec![request("shop", "prod", "p1", "gate")]);
+    play.keys("a").send(Message::Input(Event::Paste("\u{1b}[31mred\u{7}\u{9b}2J".into())));
+    let drawn: String = play.lines().concat();
+    assert!(drawn.contains("[31mred") && drawn.chars().all(|c| !c.is_control()), "{drawn:?}");
+}
+
+#[test]
 fn keys_in_a_comment_do_nothing_else() {
     let mut play = inbox(vec![request("shop", "prod", "p1", "gate")]);
     play.keys("a<tab><tab>q:?x/<enter>n<tab><tab><enter>");
@@ -116,6 +124,20 @@ fn two_gates_of_one_promotion_are_answered_apart_c71() {
 }
 
 #[test]
+fn on_a_promotion_s_screen_the_step_under_the_cursor_is_answered_c71() {
+    let (a, b) = (request("shop", "prod", "p1", "gate"), request("shop", "prod", "p1", "push"));
+    let mut play = inbox(vec![a, b.clone()]);
+    play.keys("1<enter>");
+    let promotion = crate::console::fixtures::whole_promotion(&promotion("shop", "prod", "p1"));
+    let detail = crate::console::message::Detail { promotion, changes: Vec::new(), whole: None };
+    play.send(Message::Detail(Box::new(detail)));
+    play.keys("ga");
+    assert!(play.lines()[22].contains("2 gates are open"), "{}", play.lines()[22]);
+    play.keys("Gn<tab><enter>");
+    assert!(matches!(&answers(play.took())[..], [Action::Reject(answer)] if answer.uid == b.uid));
+}
+
+#[test]
 fn a_change_that_became_another_is_not_answered() {
     let row = request("shop", "prod", "p1", "gate");
     let mut play = inbox(vec![row.clone()]);
@@ -142,7 +164,11 @@ fn the_inbox_is_read_from_its_oldest_question() {
     let ages: Vec<String> =
         play.lines()[2..5].iter().map(|line| line.split_whitespace().last().unwrap().to_owned()).collect();
     assert_eq!(ages, ["10m", "1m", "2h"]);
-    assert!(play.lines()[4].starts_with(" ✔ Approved") && play.lines()[4].contains("1 of 2: bob"), "{}", play.lines()[4]);
+    assert!(
+        play.lines()[4].starts_with(" ✔ Approved") && play.lines()[4].contains("1 of 2: bob"),
+        "{}",
+        play.lines()[4]
+    );
 }
 
 #[test]

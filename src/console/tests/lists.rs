@@ -93,15 +93,19 @@ fn enter_opens_the_object_under_the_cursor_whatever_moved_c74() {
     play.feed(FeedEvent::Promotions(Change::Delete(row(3).key())));
     assert!(play.shows("Abort shop/p3?"));
     play.keys("<tab><enter>");
-    assert!(matches!(&play.took()[..], [Effect::Act { action: crate::console::message::Action::Abort { promotion }, .. }]
-        if promotion.name == "p3" && promotion.uid.as_str() == "uid-p3"));
+    assert!(
+        matches!(&play.took()[..], [Effect::Act { action: crate::console::message::Action::Abort { promotion }, .. }]
+        if promotion.name == "p3" && promotion.uid.as_str() == "uid-p3")
+    );
 }
 
 #[test]
 fn the_order_is_the_same_a_minute_later_c76() {
     let mut play = Play::new(80, 24);
     play.promotions(
-        (0..10).map(|n| PromotionRow { created_at: ago(55 + n % 3), ..promotion("shop", "prod", &format!("p{n}")) }).collect(),
+        (0..10)
+            .map(|n| PromotionRow { created_at: ago(55 + n % 3), ..promotion("shop", "prod", &format!("p{n}")) })
+            .collect(),
     );
     let order = |play: &Play| {
         let table = &play.state.tables.promotions;
@@ -139,7 +143,12 @@ fn hostile_text_is_shown_and_spoils_nothing_c77() {
     broken.message = message.into();
     play.promotions(vec![
         PromotionRow { step: Some(broken), ..promotion("shop", "prod", "p1") },
-        PromotionRow { message: "x".repeat(32 * 1024), phase: Phase::Failed, step: None, ..promotion("shop", "uat", "p2") },
+        PromotionRow {
+            message: "x".repeat(32 * 1024),
+            phase: Phase::Failed,
+            step: None,
+            ..promotion("shop", "uat", "p2")
+        },
     ]);
     play.resize(160, 24);
     assert!(play.shows("[red]x[0] [YELLOW]"), "{:?}", play.lines());
@@ -281,7 +290,11 @@ fn cost_of_a_change(pages: u32) -> std::time::Duration {
             .map(|n| {
                 let n = page * 500 + n;
                 let age = i64::from(n.wrapping_mul(7919) % 50_000);
-                PromotionRow { created_at: ago(age), phase: Phase::Succeeded, ..promotion("shop", "prod", &format!("p{n}")) }
+                PromotionRow {
+                    created_at: ago(age),
+                    phase: Phase::Succeeded,
+                    ..promotion("shop", "prod", &format!("p{n}"))
+                }
             })
             .collect();
         play.feed(FeedEvent::Promotions(Change::Page(rows)));

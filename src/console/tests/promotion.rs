@@ -80,7 +80,14 @@ fn a_long_message_is_read_to_its_end_c77() {
     play.send(Message::Detail(Box::new(detail)));
     assert!(!play.shows("xEND"));
     play.keys("<tab>G<tab>");
-    assert!(play.shows("xEND") || { play.keys("<tab><up><up><tab>"); play.shows("xEND") }, "{:?}", play.lines());
+    assert!(
+        play.shows("xEND") || {
+            play.keys("<tab><up><up><tab>");
+            play.shows("xEND")
+        },
+        "{:?}",
+        play.lines()
+    );
     play.keys("y");
     assert!(play.took().contains(&Effect::Copy(long)));
 }
@@ -91,7 +98,8 @@ fn it_is_live_and_its_cursor_follows_until_it_is_moved() {
     let mut on = detail();
     on.promotion.status.current_step = 4;
     on.promotion.status.step_execution_metadata.push(
-        serde_json::from_value(json!({ "alias": "push", "status": "Running", "errorCount": 2, "message": "refused" })).unwrap(),
+        serde_json::from_value(json!({ "alias": "push", "status": "Running", "errorCount": 2, "message": "refused" }))
+            .unwrap(),
     );
     play.send(Message::Detail(Box::new(on.clone())));
     assert!(play.shows("─ 5 push ─") && play.shows("↻ 5 push") && play.shows("attempt 3; refused"));

@@ -4,7 +4,21 @@ use crate::console::{
 };
 
 /// Every screen and dialog, one after the other.
-const TOURS: [&str; 9] = ["", "<enter>", "<enter>D<tab>", "2", "2<enter>", "2a", "3p", "4p<enter>", "?G"];
+const TOURS: [&str; 13] = [
+    "",
+    "<enter>",
+    "<enter>D<tab>",
+    "2",
+    "2<enter>",
+    "2a",
+    "2a<tab><tab>",
+    "3p",
+    "4p<enter><enter>",
+    "?G",
+    ":",
+    "/p",
+    "x",
+];
 
 fn play() -> Play {
     let mut play = Play::new(80, 24);
@@ -27,7 +41,9 @@ fn no_size_breaks_any_screen_c79() {
         let mut play = play();
         play.keys(tour);
         arrive(&mut play);
-        for (width, height) in [(0, 0), (1, 1), (3, 2), (40, 8), (41, 9), (80, 1), (1, 80), (80, 24), (500, 200), (80, 24)] {
+        for (width, height) in
+            [(0, 0), (1, 1), (3, 2), (40, 8), (41, 9), (80, 1), (1, 80), (80, 24), (500, 200), (80, 24)]
+        {
             play.resize(width, height);
             play.picture();
             play.keys("j<pgdn>G<up>");
@@ -98,6 +114,31 @@ fn help_and_palette_come_from_the_table() {
     assert!(play.shows("end a Promotion where it is"));
     play.keys("<enter>");
     assert!(play.shows("Abort shop/p000?"));
+}
+
+#[test]
+fn enter_leads_from_everything_to_its_promotions() {
+    let mut play = play();
+    play.keys("3<enter>");
+    assert_eq!(play.state.tables.promotions.len(), 127);
+    assert!(play.lines()[22].contains("/shop/prod"), "{}", play.lines()[22]);
+    play.keys("4<enter>");
+    assert!(play.shows("nothing has \"calm-otter\""));
+    play.keys("2<enter>").took();
+    play.send(Message::Request(Box::new(whole_request(&request("shop", "prod", "p000", "gate")))));
+    play.keys("<enter>");
+    assert_eq!(play.took(), [crate::console::Effect::OpenPromotion(promotion("shop", "prod", "p000").key()),]);
+    play.keys("<esc>");
+    assert!(play.shows("What will be pushed"), "the request is still there below");
+}
+
+#[test]
+fn a_stop_is_taken_even_while_typing() {
+    let mut play = play();
+    play.keys(":abc<ctrl-z>");
+    assert!(play.state.suspend && play.shows(":abc"));
+    play.keys("<esc>:q<enter>");
+    assert_eq!(play.took(), [crate::console::Effect::Quit(crate::console::message::Leave::Finish)]);
 }
 
 #[test]

@@ -66,7 +66,8 @@ pub fn draw(
             (Some(false), true) => "v",
             (Some(true), true) => "^",
         };
-        cell(buffer, area, (x, area.y), width(column), &format!("{}{mark}", column.head), theme, column.right, theme.strong());
+        let head = Cell::styled(format!("{}{mark}", column.head), theme.strong());
+        cell(buffer, area, (x, area.y), Column { width: width(column), ..*column }, &head, theme.ascii);
         x += width(column) + 1;
     }
     for (index, row) in rows.iter().enumerate() {
@@ -75,7 +76,7 @@ pub fn draw(
         };
         let mut x = area.x + 1;
         for (column, content) in columns.iter().zip(row) {
-            cell(buffer, area, (x, y), width(column), &content.text, theme, column.right, content.style);
+            cell(buffer, area, (x, y), Column { width: width(column), ..*column }, content, theme.ascii);
             x += width(column) + 1;
         }
         if cursor == Some(index) {
@@ -84,19 +85,10 @@ pub fn draw(
     }
 }
 
-#[allow(clippy::too_many_arguments)]
-fn cell(
-    buffer: &mut Buffer,
-    area: Rect,
-    (x, y): (u16, u16),
-    width: u16,
-    content: &str,
-    theme: Theme,
-    right: bool,
-    style: Style,
-) {
-    let shown = text::cut(content, usize::from(width), theme.ascii);
-    let missing = usize::from(width).saturating_sub(text::width(&shown));
-    let indent = if right { u16::try_from(missing).unwrap_or_default() } else { 0 };
-    put(buffer, area, x + indent, y, &shown, style);
+fn cell(buffer: &mut Buffer, area: Rect, (x, y): (u16, u16), column: Column, content: &Cell, ascii: bool) {
+    let width = usize::from(column.width);
+    let shown = text::cut(&content.text, width, ascii);
+    let missing = width.saturating_sub(text::width(&shown));
+    let indent = if column.right { u16::try_from(missing).unwrap_or_default() } else { 0 };
+    put(buffer, area, x + indent, y, &shown, content.style);
 }
