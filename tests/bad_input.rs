@@ -58,7 +58,7 @@ fn a_branch_deleted_between_clone_and_push() {
     world.git(&repository, &["branch", "-D", "env"]);
     world.run(&["approve", &name]).exits(0);
     world.until_idle();
-    ends(&world.promotion(&name), "Errored", &["env", "does not exist"]);
+    ends(&world.promotion(&name), "Failed", &["env", "does not exist"]);
     assert_eq!(world.git(&repository, &["for-each-ref", "--format=%(refname)"]), "refs/heads/main");
 }
 
@@ -113,7 +113,7 @@ fn yaml_that_is_not_yaml() {
 #[test]
 fn an_output_of_two_megabytes() {
     let world = World::new();
-    let steps = "- uses: compose-output\n  as: small\n  config: {kept: yes}\n- uses: compose-output\n  as: big\n  config:\n    text: ${{ repeat('0123456789abcdef', 131072) }}\n";
+    let steps = "- uses: compose-output\n  as: small\n  config: {kept: yes}\n- uses: compose-output\n  as: big\n  config:\n    a: ${{ repeat('0123456789abcdef', 32768) }}\n    b: ${{ repeat('0123456789abcdef', 32768) }}\n    c: ${{ repeat('0123456789abcdef', 32768) }}\n    d: ${{ repeat('0123456789abcdef', 32768) }}\n";
     let promotion = run_steps(&world, steps);
     ends(&promotion, "Errored", &["big", "KiB"]);
     assert_eq!(promotion["status"]["state"]["small"]["kept"], true);
@@ -144,6 +144,7 @@ fn git_that_is_missing_or_too_old() {
         let world = World::new();
         let bin = world.path().join("bin");
         fs::create_dir(&bin).unwrap();
+        std::os::unix::fs::symlink("/usr/bin/id", bin.join("id")).unwrap();
         if let Some(script) = script {
             fs::write(bin.join("git"), script).unwrap();
             fs::set_permissions(bin.join("git"), fs::Permissions::from_mode(0o755)).unwrap();

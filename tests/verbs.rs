@@ -132,7 +132,7 @@ fn a_second_terminal_works_beside_the_executor() {
     assert_eq!(output[0]["message"], "fine\nby 🐙 me");
     assert_eq!(output[1]["action"], "approve");
     let late = world.run(&["approve", &name, "--as", "eve", "--as-group", "leads"]).exits(3);
-    assert!(late.stderr.contains("closed"), "{}", late.stderr);
+    assert!(late.stderr.contains("approved already"), "{}", late.stderr);
 }
 
 #[test]
