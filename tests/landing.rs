@@ -8,6 +8,8 @@
     missing_docs
 )]
 
+#[path = "landing/http.rs"]
+mod http;
 #[path = "landing/mirrors.rs"]
 mod mirrors;
 #[path = "landing/rules.rs"]
@@ -61,7 +63,7 @@ async fn fifty_promotions_to_one_branch_at_once() {
 fn overtaken(world: &World, mirror: &Arc<Mirror>, file: &str) -> support::Writer {
     let remote = world.remote();
     let mut writer = writer(mirror, file);
-    writer.before = Some(Box::new(move |call| {
+    writer.before = Some(Arc::new(move |call| {
         if call == 0 {
             let repository = git2::Repository::open_bare(&remote).unwrap();
             let tip = repository.refname_to_id("refs/heads/main").unwrap().to_string().parse().unwrap();
@@ -82,6 +84,37 @@ async fn a_lost_race_goes_again_on_the_new_tip() {
     assert_eq!(world.files("main"), ["README", "ours", "theirs"]);
     assert_eq!(world.remote_tip("main"), Some(landed.head));
     assert_eq!(world.counts().lost_races, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn everybody_lands_though_others_push_all_the_time() {
+    let world = World::new();
+    let (mirror, landers) = (world.mirror().await, landers());
+    let (remote, home) = (world.remote(), world.dir.path().to_owned());
+    let others = tokio::task::spawn_blocking(move || {
+        let repository = git2::Repository::open_bare(&remote).unwrap();
+        let mut pushed = 0;
+        for n in 0..40 {
+            let tip: CommitId = repository.refname_to_id("refs/heads/main").unwrap().to_string().parse().unwrap();
+            let (commit, _) = commit_file(&repository, Some(&tip), "theirs", &n.to_string(), "theirs", None);
+            // As a push does it: only from where it was seen.
+            let moved = std::process::Command::new("git")
+                .args(["update-ref", "refs/heads/main", commit.as_str(), tip.as_str()])
+                .current_dir(&remote)
+                .env("HOME", &home)
+                .output()
+                .unwrap();
+            pushed += usize::from(moved.status.success());
+        }
+        pushed
+    });
+    let ours = (0..20).map(|n| landers.land(request(writer(&mirror, &format!("f{n}")), "main")));
+    let landed = join_all(ours).await;
+    let others = others.await.unwrap();
+    assert!(landed.iter().all(Result::is_ok), "{landed:?}");
+    let commits = world.run(&["rev-list", "--count", "main"]);
+    assert_eq!(commits.trim(), (2 + 20 + others).to_string(), "nobody's commit is lost");
+    assert_eq!(world.files("main").len(), 22);
 }
 
 #[tokio::test]
@@ -151,7 +184,7 @@ async fn a_branch_deleted_meanwhile_is_not_made_again_unless_asked() {
         let mirror = world.mirror().await;
         let remote = world.remote();
         let mut writer = writer(&mirror, "ours");
-        writer.before = Some(Box::new(move |call| {
+        writer.before = Some(Arc::new(move |call| {
             if call == 0 {
                 let repository = git2::Repository::open_bare(&remote).unwrap();
                 repository.find_reference("refs/heads/env/prod").unwrap().delete().unwrap();
@@ -242,7 +275,7 @@ async fn who_leaves_the_queue_does_not_land() {
     let (go, wait) = std::sync::mpsc::channel::<()>();
     let wait = std::sync::Mutex::new(wait);
     let mut first = writer(&mirror, "first");
-    first.before = Some(Box::new(move |_| wait.lock().unwrap().recv().unwrap()));
+    first.before = Some(Arc::new(move |_| wait.lock().unwrap().recv().unwrap()));
     let land = |request: LandRequest| {
         let landers = Arc::clone(&landers);
         tokio::spawn(async move { landers.land(request).await })
@@ -307,7 +340,7 @@ async fn a_panic_in_a_member_is_its_own_failure() {
     let world = World::new();
     let (mirror, landers) = (world.mirror().await, landers());
     let mut bad = writer(&mirror, "bad");
-    bad.before = Some(Box::new(|_| panic!("on purpose")));
+    bad.before = Some(Arc::new(|_| panic!("on purpose")));
     let (bad, good) =
         tokio::join!(landers.land(request(bad, "main")), landers.land(request(writer(&mirror, "good"), "main")));
     assert!(matches!(bad, Err(LandError::Member { .. })), "{bad:?}");

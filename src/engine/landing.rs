@@ -321,8 +321,7 @@ async fn header_of(mirror: &Arc<Mirror>, commit: Option<&CommitId>) -> Result<Op
     let look = move || Objects::open(&path)?.header_of(&commit);
     let looked = tokio::task::spawn_blocking(look).await;
     let looked = looked.map_err(|error| StepError::transient("reading a commit").because(error))?;
-    let header = looked.map_err(|error| StepError::errored("cannot read the commit to be pushed").because(error))?;
-    Ok(header.map(|header| HeaderKey { promotion_uid: header.promotion_uid, step: header.step }))
+    looked.map_err(|error| StepError::errored("cannot read the commit to be pushed").because(error))
 }
 
 fn position(progress: LandProgress, branch: &BranchName) -> String {

@@ -21,6 +21,7 @@ pub mod journal;
 pub mod keeper;
 pub mod landing;
 pub mod port;
+pub mod record;
 pub mod replay;
 pub mod repositories;
 pub mod runner;

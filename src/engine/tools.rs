@@ -109,6 +109,27 @@ pub struct Happening {
     pub what: What,
 }
 
+impl Happening {
+    /// One line for people.
+    pub fn line(&self) -> String {
+        let place = format!("{}/{}", self.project, self.stage);
+        let step = self.step.as_ref().map(|step| format!("{step} ")).unwrap_or_default();
+        let says = |text: &str| if text.is_empty() { String::new() } else { format!(": {text}") };
+        let what = match &self.what {
+            What::Started => format!("started ({})", self.promotion),
+            What::Resumed => "goes on".to_owned(),
+            What::StepStarted => "runs".to_owned(),
+            What::StepEnded(status, message) => format!("{status}{}", says(message)),
+            What::Retrying(why) => format!("is tried again{}", says(why)),
+            What::Landing(text) | What::GateNews(text) => text.clone(),
+            What::Replayed(why) => format!("is replayed{}", says(why)),
+            What::GateOpened => "waits for approval".to_owned(),
+            What::Ended(phase, message) => format!("{phase}{}", says(message)),
+        };
+        format!("{place:<14} {step}{what}").replace(['\n', '\r'], " ")
+    }
+}
+
 /// One piece of news.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What {

@@ -123,11 +123,8 @@ fn bound(asked: Option<&Value>, otherwise: usize, length: usize) -> Result<usize
     let Some(asked) = asked else {
         return Ok(otherwise);
     };
-    let number = match asked {
-        Value::Int(number) => *number,
-        other => {
-            return Err(format!("non-integer slice index {}", other.type_name()));
-        }
+    let Some(number) = ops::as_int(asked) else {
+        return Err(format!("non-integer slice index {}", asked.type_name()));
     };
     let count = i64::try_from(length).unwrap_or(i64::MAX);
     let at = if number < 0 {
@@ -197,12 +194,8 @@ fn time_method(
         ("After", [Value::Time(other)]) => Value::Bool(*time > **other),
         ("Equal", [Value::Time(other)]) => Value::Bool(*time == **other),
         ("AddDate", [Value::Int(years), Value::Int(months), Value::Int(days)]) => {
-            let span = jiff::Span::new()
-                .try_years(*years)
-                .and_then(|span| span.try_months(*months))
-                .and_then(|span| span.try_days(*days))
-                .map_err(|_| beyond())?;
-            Value::Time(time.checked_add(span).map_err(|_| beyond())?.into())
+            let there = dates::add_date(time, *years, *months, *days);
+            Value::Time(there.ok_or_else(beyond)?.into())
         }
         _ => return Ok(None),
     }))

@@ -337,7 +337,8 @@ impl<'e> Machine<'e> {
                 ));
             };
             let value = self.eval(value)?;
-            entries.insert(Key::Str(key_text), value);
+            // The first of equal keys stays, as in the original.
+            entries.entry(Key::Str(key_text)).or_insert(value);
         }
         at(node.span, self.budget.map(MapKind::Named, entries))
     }

@@ -6,7 +6,7 @@
 //! | [`value`] | what an expression can see and give |
 //! | `eval`, `ops`, `access` | running a tree within budgets of memory and steps |
 //! | `builtins` | one table of the language's own functions |
-//! | [`env`] | names, functions and hints that a caller supplies |
+//! | [`mod@env`] | names, functions and hints that a caller supplies |
 //! | [`template`] | `${{ }}` and `${% %}` inside strings and JSON, and how results get their type |
 //! | [`kargo`] | Kargo's functions over plain data: `commitFrom`, `status`, `secret` and so on |
 //! | `go` | how Go would write a value: JSON, `%v`, `%q`, YAML, dates |

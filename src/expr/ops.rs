@@ -85,7 +85,8 @@ pub(super) fn unary(op: Unary, operand: &Value) -> Result<Value, String> {
         (Unary::Minus, Value::Int(number)) => Ok(Value::Int(number.wrapping_neg())),
         (Unary::Minus, Value::Float(number)) => Ok(Value::Float(-number)),
         (Unary::Minus, Value::Duration(length)) => Ok(Value::Duration(length.wrapping_neg())),
-        (Unary::Plus, Value::Int(_) | Value::Float(_) | Value::Duration(_)) => Ok(operand.clone()),
+        // Anything passes, as in the original.
+        (Unary::Plus, _) => Ok(operand.clone()),
         _ => {
             let text = match op {
                 Unary::Not => "!",

@@ -57,11 +57,19 @@ pub struct GitSettings {
     pub env: Vec<(OsString, OsString)>,
     /// When a command is taken for hung and ended.
     pub deadline: Duration,
+    /// Bytes that the commits since the last fetch of a branch may be, before it is taken for
+    /// rewritten: then only its tip is fetched, since a forced branch may bring its whole history.
+    pub history_limit: u64,
 }
 
 impl Default for GitSettings {
     fn default() -> Self {
-        Self { program: PathBuf::from("git"), env: Vec::new(), deadline: Duration::from_secs(120) }
+        Self {
+            program: PathBuf::from("git"),
+            env: Vec::new(),
+            deadline: Duration::from_secs(120),
+            history_limit: 128 << 20,
+        }
     }
 }
 
@@ -176,6 +184,11 @@ impl Git {
         Self(Arc::new(Program { settings, counters, version: OnceCell::new() }))
     }
 
+    /// The user's git, with the usual settings and counters of its own.
+    pub fn usual() -> Self {
+        Self::new(GitSettings::default(), Counters::default())
+    }
+
     /// The counters that every command adds to.
     pub fn counters(&self) -> &Counters {
         &self.0.counters
@@ -227,9 +240,14 @@ impl Git {
         }
     }
 
-    /// Whether our children will have this variable.
-    pub(super) fn has_env(&self, name: &str) -> bool {
-        std::env::var_os(name).is_some() || self.0.settings.env.iter().any(|(set, _)| set == name)
+    pub(super) fn history_limit(&self) -> u64 {
+        self.0.settings.history_limit
+    }
+
+    /// What this variable will be in our children, credentials aside.
+    pub(super) fn env(&self, name: &str) -> Option<OsString> {
+        let set = self.0.settings.env.iter().rev().find(|(set, _)| set == name);
+        set.map(|(_, value)| value.clone()).or_else(|| std::env::var_os(name))
     }
 
     /// Whether the user's configuration sets this.

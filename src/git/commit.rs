@@ -112,7 +112,10 @@ impl HeaderKey {
 
     fn parse(value: &str) -> Option<Self> {
         let (uid, step) = value.split_once(' ')?;
-        Some(Self { promotion_uid: uid.to_owned(), step: step.to_owned() })
+        Some(Self {
+            promotion_uid: uid.to_owned(),
+            step: step.to_owned(),
+        })
     }
 }
 
@@ -120,13 +123,20 @@ impl Person {
     /// `name <email>` as git would write it: without what would end the field early, trimmed of punctuation.
     fn field(&self) -> Result<String, CommitError> {
         let clean = |text: &str| -> String {
-            let kept: String = text.chars().filter(|c| !matches!(c, '<' | '>' | '\n' | '\0')).collect();
-            let crud = |c: char| c.is_ascii_control() || matches!(c, ' ' | '.' | ',' | ':' | ';' | '"' | '\\' | '\'');
+            let kept: String = text
+                .chars()
+                .filter(|c| !matches!(c, '<' | '>' | '\n' | '\0'))
+                .collect();
+            let crud = |c: char| {
+                c.is_ascii_control() || matches!(c, ' ' | '.' | ',' | ':' | ';' | '"' | '\\' | '\'')
+            };
             kept.trim_matches(crud).to_owned()
         };
         let name = clean(&self.name);
         if name.is_empty() {
-            return Err(CommitError::UnusableName { name: self.name.clone() });
+            return Err(CommitError::UnusableName {
+                name: self.name.clone(),
+            });
         }
         Ok(format!("{name} <{}>", clean(&self.email)))
     }
@@ -136,7 +146,10 @@ impl Person {
 fn cleaned(message: &str) -> Result<String, CommitError> {
     let mut text = String::new();
     let mut blank = false;
-    for line in message.split('\n').map(|line| line.trim_end_matches(|c: char| c.is_ascii_whitespace())) {
+    for line in message
+        .split('\n')
+        .map(|line| line.trim_end_matches(|c: char| c.is_ascii_whitespace()))
+    {
         if line.is_empty() {
             blank = true;
             continue;
@@ -148,7 +161,11 @@ fn cleaned(message: &str) -> Result<String, CommitError> {
         text.extend(line.chars().filter(|&c| c != '\0'));
         text.push('\n');
     }
-    if text.is_empty() { Err(CommitError::EmptyMessage) } else { Ok(text) }
+    if text.is_empty() {
+        Err(CommitError::EmptyMessage)
+    } else {
+        Ok(text)
+    }
 }
 
 /// The date at the end of an author or committer line.
@@ -209,8 +226,9 @@ impl Objects {
     /// Reads a commit.
     pub fn commit(&self, id: &CommitId) -> Result<Commit, ObjectsError> {
         let oid = oid(Kind::Commit, id.as_str())?;
-        Commit::parse(&self.read(Kind::Commit, oid)?)
-            .ok_or_else(|| ObjectsError::damaged(Kind::Commit, oid, "its bytes are not those of a commit"))
+        Commit::parse(&self.read(Kind::Commit, oid)?).ok_or_else(|| {
+            ObjectsError::damaged(Kind::Commit, oid, "its bytes are not those of a commit")
+        })
     }
 
     /// Whose commit it is, by its header; none for anybody else's.
@@ -228,14 +246,24 @@ impl Objects {
     pub fn make_commit(&self, new: &NewCommit<'_>) -> Result<CommitId, CommitError> {
         let message = cleaned(new.message)?;
         let (author, committer) = (new.author.field()?, new.committer.field()?);
-        let header = new.header.map(HeaderKey::line).transpose()?.unwrap_or_default();
+        let header = new
+            .header
+            .map(HeaderKey::line)
+            .transpose()?
+            .unwrap_or_default();
         let committed = self.not_before(new.author_time, new.parent)?;
-        let parent = new.parent.map(|id| format!("parent {id}\n")).unwrap_or_default();
+        let parent = new
+            .parent
+            .map(|id| format!("parent {id}\n"))
+            .unwrap_or_default();
         let bytes = format!(
             "tree {}\n{parent}author {author} {} +0000\ncommitter {committer} {committed} +0000\n{header}\n{message}",
             new.tree, new.author_time
         );
-        Ok(typed(Kind::Commit, self.write(Kind::Commit, bytes.as_bytes())?)?)
+        Ok(typed(
+            Kind::Commit,
+            self.write(Kind::Commit, bytes.as_bytes())?,
+        )?)
     }
 
     /// The same commit with another tree on another parent: author, message and headers byte for byte as they were.
@@ -246,7 +274,9 @@ impl Objects {
         tree: &TreeId,
     ) -> Result<CommitId, ObjectsError> {
         let committed = self.not_before(commit.author_time, parent)?;
-        let parent = parent.map(|id| format!("parent {id}\n")).unwrap_or_default();
+        let parent = parent
+            .map(|id| format!("parent {id}\n"))
+            .unwrap_or_default();
         let mut bytes = format!("tree {tree}\n{parent}author ").into_bytes();
         bytes.extend_from_slice(&commit.author_line);
         bytes.extend_from_slice(b"\ncommitter ");

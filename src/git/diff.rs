@@ -26,7 +26,11 @@ pub struct Limits {
 impl Default for Limits {
     /// What an ApprovalRequest holds: 64 KiB of text, 1000 files; files up to 1 MiB are compared by line.
     fn default() -> Self {
-        Self { text: 64 << 10, files: 1000, file: 1 << 20 }
+        Self {
+            text: 64 << 10,
+            files: 1000,
+            file: 1 << 20,
+        }
     }
 }
 
@@ -86,7 +90,12 @@ pub struct Differ {
 }
 
 /// The difference between two trees of one repository.
-pub fn diff(objects: &Objects, old: &TreeId, new: &TreeId, limits: Limits) -> Result<FileChanges, ObjectsError> {
+pub fn diff(
+    objects: &Objects,
+    old: &TreeId,
+    new: &TreeId,
+    limits: Limits,
+) -> Result<FileChanges, ObjectsError> {
     let mut differ = Differ::new(limits);
     differ.add(objects, "", old, new)?;
     Ok(differ.finish())
@@ -104,11 +113,24 @@ impl Differ {
     /// Nothing yet.
     pub fn new(limits: Limits) -> Self {
         let (files, text, digests) = (Vec::new(), String::new(), BTreeSet::new());
-        Self { limits, files, more_files: 0, text, cut: false, digests }
+        Self {
+            limits,
+            files,
+            more_files: 0,
+            text,
+            cut: false,
+            digests,
+        }
     }
 
     /// Adds what differs between two trees, with `prefix` (empty, or ending in a slash) before each path.
-    pub fn add(&mut self, objects: &Objects, prefix: &str, old: &TreeId, new: &TreeId) -> Result<(), ObjectsError> {
+    pub fn add(
+        &mut self,
+        objects: &Objects,
+        prefix: &str,
+        old: &TreeId,
+        new: &TreeId,
+    ) -> Result<(), ObjectsError> {
         for change in objects.changes(old, new)? {
             for file in leaves(objects, change)? {
                 self.add_file(objects, prefix, &file)?;
@@ -136,9 +158,17 @@ impl Differ {
         }
     }
 
-    fn add_file(&mut self, objects: &Objects, prefix: &str, change: &Change) -> Result<(), ObjectsError> {
+    fn add_file(
+        &mut self,
+        objects: &Objects,
+        prefix: &str,
+        change: &Change,
+    ) -> Result<(), ObjectsError> {
         let path = format!("{prefix}{}", change.path());
-        let sides = [self.side(objects, change.old)?, self.side(objects, change.new)?];
+        let sides = [
+            self.side(objects, change.old)?,
+            self.side(objects, change.new)?,
+        ];
         let [old, new] = &sides;
         let mut digest = Sha256::new();
         feed(&mut digest, mode_text(change.old).as_bytes());
@@ -153,13 +183,19 @@ impl Differ {
         };
         let body = if file.binary {
             for side in &sides {
-                feed(&mut digest, side.node.map_or(String::new(), |node| node.oid().to_string()).as_bytes());
+                feed(
+                    &mut digest,
+                    side.node
+                        .map_or(String::new(), |node| node.oid().to_string())
+                        .as_bytes(),
+                );
             }
             "Binary files differ\n".to_owned()
         } else {
             lines(&path, old, new, &mut file, &mut digest)?
         };
-        self.digests.insert((path.clone(), digest.finalize().into()));
+        self.digests
+            .insert((path.clone(), digest.finalize().into()));
         self.write_text(&header(&path, change, file.binary), &body);
         if self.files.len() < self.limits.files {
             self.files.push(file);
@@ -180,7 +216,11 @@ impl Differ {
                 (bytes, binary)
             }
         };
-        Ok(Side { node, bytes, opaque })
+        Ok(Side {
+            node,
+            bytes,
+            opaque,
+        })
     }
 
     /// Adds text as far as it goes; lines are not split.
@@ -189,7 +229,10 @@ impl Differ {
             return;
         }
         let room = self.limits.text.saturating_sub(CUT_MARK.len());
-        for line in header.split_inclusive('\n').chain(body.split_inclusive('\n')) {
+        for line in header
+            .split_inclusive('\n')
+            .chain(body.split_inclusive('\n'))
+        {
             if self.text.len() + line.len() > room {
                 self.cut = true;
                 return;
@@ -209,8 +252,16 @@ fn leaves(objects: &Objects, change: Change) -> Result<Vec<Change>, ObjectsError
     for (node, is_old) in [(change.old, true), (change.new, false)] {
         let Some(node) = node else { continue };
         let side = |path, node| match is_old {
-            true => Change { path, old: Some(node), new: None },
-            false => Change { path, old: None, new: Some(node) },
+            true => Change {
+                path,
+                old: Some(node),
+                new: None,
+            },
+            false => Change {
+                path,
+                old: None,
+                new: Some(node),
+            },
         };
         let Some(tree) = node.tree_id() else {
             found.push(side(change.path.clone(), node));
@@ -242,15 +293,26 @@ fn header(path: &str, change: &Change, binary: bool) -> String {
     text.push_str(&modes);
     let content_equal = change.old.map(Node::oid) == change.new.map(Node::oid);
     if !binary && !content_equal {
-        let name = |side: Option<Node>, letter| side.map_or("/dev/null".to_owned(), |_| format!("{letter}/{path}"));
-        let _ = write!(text, "--- {}\n+++ {}\n", name(change.old, 'a'), name(change.new, 'b'));
+        let name = |side: Option<Node>, letter| {
+            side.map_or("/dev/null".to_owned(), |_| format!("{letter}/{path}"))
+        };
+        let _ = write!(
+            text,
+            "--- {}\n+++ {}\n",
+            name(change.old, 'a'),
+            name(change.new, 'b')
+        );
     }
     text
 }
 
 /// A path that cannot end its line early or move the cursor.
 fn shown(path: &str) -> String {
-    if path.chars().any(|c| c.is_control() || c == '"') { format!("{path:?}") } else { path.to_owned() }
+    if path.chars().any(|c| c.is_control() || c == '"') {
+        format!("{path:?}")
+    } else {
+        path.to_owned()
+    }
 }
 
 /// The hunks; counts the lines and feeds them to the digest, with their exact bytes.
@@ -261,11 +323,15 @@ fn lines(
     file: &mut FileChange,
     digest: &mut Sha256,
 ) -> Result<String, ObjectsError> {
-    let failed = |source| ObjectsError::Compare { path: path.to_owned(), source };
+    let failed = |source| ObjectsError::Compare {
+        path: path.to_owned(),
+        source,
+    };
     let mut options = DiffOptions::new();
     options.context_lines(3).force_text(true);
     let mut text = String::new();
-    let mut patch = Patch::from_buffers(&old.bytes, None, &new.bytes, None, Some(&mut options)).map_err(failed)?;
+    let mut patch = Patch::from_buffers(&old.bytes, None, &new.bytes, None, Some(&mut options))
+        .map_err(failed)?;
     let mut line = |line: git2::DiffLine<'_>| {
         let content = String::from_utf8_lossy(line.content());
         match line.origin_value() {
@@ -309,7 +375,11 @@ impl Objects {
     fn blob_size(&self, id: &super::id::BlobId) -> Result<usize, ObjectsError> {
         let oid = super::objects::oid(Kind::Blob, id.as_str())?;
         let header = self.repo.odb().and_then(|odb| odb.read_header(oid));
-        let absent = |source| ObjectsError::Absent { kind: Kind::Blob, id: id.to_string(), source: Box::new(source) };
+        let absent = |source| ObjectsError::Absent {
+            kind: Kind::Blob,
+            id: id.to_string(),
+            source: Box::new(source),
+        };
         header.map(|(size, _)| size).map_err(absent)
     }
 }

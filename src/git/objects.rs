@@ -120,7 +120,11 @@ impl ObjectsError {
     }
 
     pub(super) fn damaged(kind: Kind, id: Oid, why: &'static str) -> Self {
-        Self::Absent { kind, id: id.to_string(), source: why.into() }
+        Self::Absent {
+            kind,
+            id: id.to_string(),
+            source: why.into(),
+        }
     }
 }
 
@@ -143,11 +147,20 @@ impl Objects {
     /// Opens the bare repository at `path` itself, without looking in its parents.
     pub fn open(path: &Path) -> Result<Self, ObjectsError> {
         settle_libgit2();
-        let flags = RepositoryOpenFlags::BARE | RepositoryOpenFlags::NO_SEARCH | RepositoryOpenFlags::NO_DOTGIT;
+        let flags = RepositoryOpenFlags::BARE
+            | RepositoryOpenFlags::NO_SEARCH
+            | RepositoryOpenFlags::NO_DOTGIT;
         let no_ceilings: [&str; 0] = [];
-        let repo = Repository::open_ext(path, flags, no_ceilings)
-            .map_err(|source| ObjectsError::Open { path: path.to_owned(), source })?;
-        Ok(Self { repo, trees: RefCell::default() })
+        let repo = Repository::open_ext(path, flags, no_ceilings).map_err(|source| {
+            ObjectsError::Open {
+                path: path.to_owned(),
+                source,
+            }
+        })?;
+        Ok(Self {
+            repo,
+            trees: RefCell::default(),
+        })
     }
 
     /// Opens the bare repository at `path`, making it first if nothing is there.
@@ -155,7 +168,10 @@ impl Objects {
     /// It is made beside and moved into place, so that two jobs that meet here never see half of one.
     pub fn open_or_create(path: &Path) -> Result<Self, ObjectsError> {
         if !path.exists() {
-            create_bare(path).map_err(|source| ObjectsError::Create { path: path.to_owned(), source })?;
+            create_bare(path).map_err(|source| ObjectsError::Create {
+                path: path.to_owned(),
+                source,
+            })?;
         }
         Self::open(path)
     }
@@ -180,18 +196,30 @@ impl Objects {
     }
 
     pub(super) fn read(&self, kind: Kind, id: Oid) -> Result<Vec<u8>, ObjectsError> {
-        let absent = |source: git2::Error| ObjectsError::Absent { kind, id: id.to_string(), source: Box::new(source) };
+        let absent = |source: git2::Error| ObjectsError::Absent {
+            kind,
+            id: id.to_string(),
+            source: Box::new(source),
+        };
         let odb = self.repo.odb().map_err(absent)?;
         let object = odb.read(id).map_err(absent)?;
         if object.kind() != kind.git2() {
-            return Err(ObjectsError::damaged(kind, id, "the object is of another kind"));
+            return Err(ObjectsError::damaged(
+                kind,
+                id,
+                "the object is of another kind",
+            ));
         }
         Ok(object.data().to_vec())
     }
 
     pub(super) fn write(&self, kind: Kind, bytes: &[u8]) -> Result<Oid, ObjectsError> {
         let failed = |source| ObjectsError::Write { kind, source };
-        self.repo.odb().map_err(failed)?.write(kind.git2(), bytes).map_err(failed)
+        self.repo
+            .odb()
+            .map_err(failed)?
+            .write(kind.git2(), bytes)
+            .map_err(failed)
     }
 
     /// A tree's bytes, remembered for the rest of the job.
@@ -235,9 +263,14 @@ fn create_bare(path: &Path) -> Result<(), Box<dyn std::error::Error + Send + Syn
     settle_libgit2();
     let parent = path.parent().unwrap_or_else(|| Path::new("."));
     std::fs::create_dir_all(parent)?;
-    let beside = tempfile::Builder::new().prefix(".new-").tempdir_in(parent)?;
+    let beside = tempfile::Builder::new()
+        .prefix(".new-")
+        .tempdir_in(parent)?;
     let mut options = RepositoryInitOptions::new();
-    options.bare(true).external_template(false).initial_head("main");
+    options
+        .bare(true)
+        .external_template(false)
+        .initial_head("main");
     Repository::init_opts(beside.path(), &options)?;
     match std::fs::rename(beside.path(), path) {
         Err(_) if path.join("HEAD").exists() => Ok(()), // somebody else was first
@@ -247,12 +280,18 @@ fn create_bare(path: &Path) -> Result<(), Box<dyn std::error::Error + Send + Syn
 
 /// The id of an object whose text was checked when its newtype was made.
 pub(super) fn oid(kind: Kind, id: &str) -> Result<Oid, ObjectsError> {
-    Oid::from_str(id).map_err(|source| ObjectsError::Absent { kind, id: id.to_owned(), source: Box::new(source) })
+    Oid::from_str(id).map_err(|source| ObjectsError::Absent {
+        kind,
+        id: id.to_owned(),
+        source: Box::new(source),
+    })
 }
 
 /// A libgit2 id as one of ours.
 pub(super) fn typed<T: std::str::FromStr>(kind: Kind, id: Oid) -> Result<T, ObjectsError> {
-    id.to_string().parse().map_err(|_| ObjectsError::damaged(kind, id, "the id is not a SHA-1"))
+    id.to_string()
+        .parse()
+        .map_err(|_| ObjectsError::damaged(kind, id, "the id is not a SHA-1"))
 }
 
 #[cfg(test)]

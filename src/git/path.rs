@@ -25,7 +25,11 @@ const ABSOLUTE: &str = "it is absolute, and a path starts at the workspace";
 const ESCAPES: &str = "it leaves the workspace";
 const DOT_GIT: &str = "`.git` is not part of the workspace, in any spelling";
 const NUL: &str = "it contains a NUL character";
+const DEEP: &str = "it has more than 512 parts";
 const EMPTY: &str = "it is empty; `.` is the root";
+
+/// How deep trees are entered. A hostile repository could be deep enough to exhaust a thread's stack.
+pub(super) const MOST_PARTS: usize = 512;
 
 impl RepoPath {
     /// The root, `.`.
@@ -42,7 +46,10 @@ impl RepoPath {
     ///
     /// This is also how the target of a link is read, with the link's directory as `self`.
     pub fn follow(&self, text: &str) -> Result<Self, InvalidPath> {
-        let refuse = |why| InvalidPath { path: text.to_owned(), why };
+        let refuse = |why| InvalidPath {
+            path: text.to_owned(),
+            why,
+        };
         if text.is_empty() {
             return Err(refuse(EMPTY));
         }
@@ -67,7 +74,11 @@ impl RepoPath {
                 }
             }
         }
-        Ok(Self(parts.join("/")))
+        if parts.len() > MOST_PARTS {
+            Err(refuse(DEEP))
+        } else {
+            Ok(Self(parts.join("/")))
+        }
     }
 
     /// The parts in order; none for the root.
@@ -85,7 +96,11 @@ impl RepoPath {
         if self.is_root() {
             return None;
         }
-        Some(Self(self.0.rsplit_once('/').map_or(String::new(), |(dir, _)| dir.to_owned())))
+        Some(Self(
+            self.0
+                .rsplit_once('/')
+                .map_or(String::new(), |(dir, _)| dir.to_owned()),
+        ))
     }
 
     /// The last part; none for the root.
@@ -111,10 +126,14 @@ impl RepoPath {
             "." | ".." => Some("it is not the name of an entry"),
             _ if name.contains('/') => Some("a name has no slash"),
             _ if name.contains('\0') => Some(NUL),
+            _ if self.parts().count() >= MOST_PARTS => Some(DEEP),
             _ => unsafe_part(name),
         };
         match why {
-            Some(why) => Err(InvalidPath { path: name.to_owned(), why }),
+            Some(why) => Err(InvalidPath {
+                path: name.to_owned(),
+                why,
+            }),
             None if self.is_root() => Ok(Self(name.to_owned())),
             None => Ok(Self(format!("{}/{name}", self.0))),
         }
@@ -166,8 +185,11 @@ fn ignored_by_hfs(c: char) -> bool {
 
 /// Whether some file system takes `part` for `.git`: other case, NTFS's short name, stream or trailing dots, HFS+.
 fn is_dot_git(part: &str) -> bool {
-    let plain: String =
-        part.chars().filter(|&c| !ignored_by_hfs(c)).map(|c| c.to_ascii_lowercase()).collect();
+    let plain: String = part
+        .chars()
+        .filter(|&c| !ignored_by_hfs(c))
+        .map(|c| c.to_ascii_lowercase())
+        .collect();
     [".git", "git~1"].iter().any(|name| {
         plain.strip_prefix(name).is_some_and(|rest| {
             let rest = rest.trim_start_matches([' ', '.']);

@@ -11,7 +11,7 @@ use tokio::sync::OnceCell;
 use super::{
     branch::BranchName,
     command::{Call, Git, GitError, Output, args},
-    credentials::{Credential, Prepared},
+    credentials::{Credential, Prepared, Surroundings},
     id::CommitId,
     url::RepoUrl,
 };
@@ -196,7 +196,9 @@ impl Remote {
             None => None,
         };
         let options = shared.map(ssh::Shared::options);
-        let login = Prepared::new(&self.credential, url_login, options.as_deref(), &self.keys)
+        let home = self.git.env("HOME").map(PathBuf::from);
+        let around = Surroundings { sharing: options.as_deref(), keys: &self.keys, home };
+        let login = Prepared::new(&self.credential, url_login, &around)
             .map_err(|why| self.program(verb, &GitError::Io { verb: verb.to_owned(), source: why.into() }))?;
         let middle = ["--".to_owned(), address];
         let args = args(flags.into_iter().chain(middle).chain(rest));

@@ -65,7 +65,9 @@ impl RepoUrl {
     /// Whom ssh would connect to; `None` for other ways.
     pub(super) fn ssh_destination(&self) -> Option<SshDestination> {
         let split = |authority: &str| match authority.rsplit_once(':') {
-            Some((login, port)) if port.bytes().all(|b| b.is_ascii_digit()) => (login.to_owned(), Some(port.to_owned())),
+            Some((login, port)) if port.bytes().all(|b| b.is_ascii_digit()) => {
+                (login.to_owned(), Some(port.to_owned()))
+            }
             _ => (authority.to_owned(), None),
         };
         let (login, port) = match self.0.split_once("://") {

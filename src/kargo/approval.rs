@@ -297,3 +297,18 @@ pub enum CountReason {
     /// The promotion's creator may not approve it.
     Creator,
 }
+
+impl CountReason {
+    /// The reason as a clause for people.
+    pub fn explain(self) -> &'static str {
+        match self {
+            Self::Counted => "it was counted",
+            Self::Late => "the gate had closed",
+            Self::Ineligible => "the rules name neither you nor your groups",
+            Self::Stale => "the change is another one by now; look at it and answer again",
+            Self::Duplicate => "you have answered before",
+            Self::Unverified => "it could not be proved to be yours",
+            Self::Creator => "who made the promotion may not approve it",
+        }
+    }
+}

@@ -68,6 +68,12 @@ impl Attached {
         self.joint.client(Some(user))
     }
 
+    /// The user of the operating system, whoever is acted as.
+    #[must_use]
+    pub fn os_user(&self) -> &UserInfo {
+        &self.joint.os_user
+    }
+
     /// Whether this process owns the store now.
     pub async fn is_owner(&self) -> bool {
         matches!(*self.joint.mode.read().await, Mode::Owner { .. })
@@ -76,7 +82,16 @@ impl Attached {
     /// Lets go: an owner closes the store and its socket, so that another process can take over.
     /// Clients of this process fail from then on.
     pub async fn close(&self) {
-        *self.joint.mode.write().await = Mode::Closed;
+        let before = std::mem::replace(&mut *self.joint.mode.write().await, Mode::Closed);
+        if let Mode::Owner {
+            cluster,
+            _socket: socket,
+        } = before
+        {
+            drop(socket);
+            // Requests that are under way still hold the cluster: they must not keep the store.
+            cluster.close();
+        }
     }
 }
 

@@ -31,6 +31,8 @@ pub struct Options {
     pub bookmarks: Duration,
     /// How long a watch lasts that gives no timeout.
     pub watch_timeout: Duration,
+    /// How long Events are kept after the last thing was added to them: an hour, as in a cluster.
+    pub event_age: Duration,
     /// Where a socket goes whose path in the folder would be too long; none for the system's
     /// places: `$XDG_RUNTIME_DIR`, else the folder for temporary files.
     pub runtime_dir: Option<PathBuf>,
@@ -44,6 +46,7 @@ impl Default for Options {
             history_age: Duration::from_secs(300),
             bookmarks: Duration::from_secs(60),
             watch_timeout: Duration::from_secs(45 * 60),
+            event_age: Duration::from_secs(3600),
             runtime_dir: None,
         }
     }
@@ -102,7 +105,7 @@ impl LocalCluster {
         let admission = Arc::clone(&options.admission);
         let store = Store::start(disk, loaded, limits, admission, guard).map_err(OpenError::Writer)?;
         store.submit(first_namespaces(&store));
-        let background = runtime.spawn(background::run(Arc::downgrade(&store)));
+        let background = runtime.spawn(background::run(Arc::downgrade(&store), options.event_age));
         Ok(Arc::new(Self {
             store,
             place,

@@ -7,6 +7,7 @@
 //! | --- | --- |
 //! | `kinds` | the one table of resource kinds |
 //! | `schema` | what a kind may contain: pruning, defaults, validation |
+//! | `user`, `status` | who asks, and refusals in the form that clients read |
 //! | `names`, `selector`, `object` | names and labels, selectors, reading object metadata |
 //! | `store/` | objects in memory, their recent history, and the file that keeps them |
 //! | `write/` | what a create, update, patch or delete makes of an object: pure |

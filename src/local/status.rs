@@ -36,6 +36,15 @@ impl Cause {
         }
     }
 
+    /// `found` and `known` as they are written in JSON.
+    pub(crate) fn unsupported(field: impl Into<String>, found: &str, known: &[String]) -> Self {
+        Self {
+            reason: "FieldValueNotSupported",
+            field: field.into(),
+            message: format!("Unsupported value: {found}: supported values: {}", known.join(", ")),
+        }
+    }
+
     pub(crate) fn too_long(field: impl Into<String>, message: impl std::fmt::Display) -> Self {
         Self {
             reason: "FieldValueTooLong",

@@ -36,6 +36,27 @@ pub struct Counted {
     /// Indexes of the rules that speak of this person.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<usize>,
+    /// Other names and uids under which the same person answered again: without them two entries of one person could
+    /// count as two once those answers are gone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<Known>,
+}
+
+/// A name and uid that a person is known by.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Known {
+    /// User name.
+    pub user: String,
+    /// Empty where there is none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub uid: String,
+}
+
+impl Known {
+    fn person(&self) -> Person {
+        Person { name: self.user.clone(), uid: self.uid.clone(), groups: Vec::new() }
+    }
 }
 
 impl Counted {
@@ -48,8 +69,22 @@ impl Counted {
         Response { user: self.user.clone(), action: action.into(), time: self.time, message: self.message.clone() }
     }
 
-    fn person(&self) -> Person {
-        Person { name: self.user.clone(), uid: self.uid.clone(), groups: Vec::new() }
+    /// Everything that this person is known by.
+    fn people(&self) -> Vec<Person> {
+        let first = Known { user: self.user.clone(), uid: self.uid.clone() };
+        std::iter::once(&first).chain(&self.also).map(Known::person).collect()
+    }
+
+    fn is_of(&self, person: &Person) -> bool {
+        self.people().iter().any(|one| one.is(person))
+    }
+
+    /// Remembers what the person is known by, too.
+    fn learn(&mut self, person: &Person) {
+        let exactly = |one: &Person| one.name == person.name && one.uid == person.uid;
+        if !self.people().iter().any(exactly) {
+            self.also.push(Known { user: person.name.clone(), uid: person.uid.clone() });
+        }
     }
 }
 
@@ -97,36 +132,57 @@ pub fn count(
 ) -> Verdict {
     let spec = &request.spec;
     let mut counted = journalled.to_vec();
-    let mut people: Vec<Person> = approvers(journalled);
     let mut marks = Vec::new();
     let mut mine: Vec<&Answer<'_>> =
         answers.iter().filter(|answer| answer.approval.spec.request_uid == request.uid()).collect();
     mine.sort_by_key(|answer| (answer.approval.created_at(), answer.approval.name()));
-    let closed = standing(spec, &counted, &people, directory) != Standing::Open;
+    let closed = standing(spec, &counted, directory) != Standing::Open;
     for answer in mine {
         let name: ApprovalName = answer.approval.name().into();
-        if journalled.iter().any(|one| one.approval == name) {
-            marks.push((name, CountReason::Counted));
-            continue;
-        }
-        let person = person_of(answer.approval);
-        let reason = judge(spec, answer, &person, directory).or(closed.then_some(CountReason::Late));
-        let reason = reason.unwrap_or_else(|| repeated(&counted, answer.approval, &person));
-        if reason == CountReason::Counted {
-            counted.push(entry(answer.approval, spec, &person, directory));
-        }
-        // Also a second answer of one person tells who is the same as whom.
-        if matches!(reason, CountReason::Counted | CountReason::Duplicate) && decision(answer) == Decision::Approve {
-            people.push(person);
-        }
+        let known = journalled.iter().any(|one| one.approval == name);
+        let reason = if known { CountReason::Counted } else { take(spec, answer, closed, &mut counted, directory) };
         marks.push((name, reason));
     }
-    let mut standing = standing(spec, &counted, &people, directory);
+    let mut standing = standing(spec, &counted, directory);
     if standing == Standing::Open && spec.deadline.is_some_and(|deadline| now > deadline) {
         standing = Standing::Expired;
     }
-    let message = message(standing, spec, &counted, &people, directory);
+    let mut message = message(standing, spec, &counted, directory);
+    let unverified = marks.iter().filter(|(_, reason)| *reason == CountReason::Unverified).count();
+    if standing == Standing::Open && unverified > 0 {
+        message.push_str(&format!("; {unverified} not counted, as the approval policy is not in force"));
+    }
     Verdict { standing, counted, marks, message }
+}
+
+/// Adds a new answer to what counts, or says why not.
+fn take(
+    spec: &ApprovalRequestSpec,
+    answer: &Answer<'_>,
+    closed: bool,
+    counted: &mut Vec<Counted>,
+    directory: &Directory,
+) -> CountReason {
+    let person = person_of(answer.approval);
+    if let Some(reason) = judge(spec, answer, &person, directory) {
+        return reason;
+    }
+    // Of one person one answer counts; only a rejection still does after one's own approval.
+    let repeats = |one: &Counted| one.decision == Decision::Reject || decision(answer) == Decision::Approve;
+    let repeated = counted.iter().any(|one| one.is_of(&person) && repeats(one));
+    match (repeated, closed) {
+        (false, true) => CountReason::Late,
+        (false, false) => {
+            counted.push(entry(answer.approval, spec, &person, directory));
+            CountReason::Counted
+        }
+        (true, closed) => {
+            if let Some(first) = counted.iter_mut().find(|one| !closed && one.is_of(&person)) {
+                first.learn(&person);
+            }
+            CountReason::Duplicate
+        }
+    }
 }
 
 fn decision(answer: &Answer<'_>) -> Decision {
@@ -173,13 +229,6 @@ fn rules_of(rules: &[ApproverRule], person: &Person, directory: &Directory) -> V
     rules.iter().enumerate().filter_map(speaks).collect()
 }
 
-/// One answer a person counts; only a rejection still does after one's own approval.
-fn repeated(counted: &[Counted], approval: &Approval, person: &Person) -> CountReason {
-    let mut earlier = counted.iter().filter(|one| one.person().is(person));
-    let repeats = |one: &Counted| one.decision == Decision::Reject || approval.spec.decision == Decision::Approve;
-    if earlier.any(repeats) { CountReason::Duplicate } else { CountReason::Counted }
-}
-
 fn entry(approval: &Approval, spec: &ApprovalRequestSpec, person: &Person, directory: &Directory) -> Counted {
     Counted {
         approval: approval.name().into(),
@@ -189,25 +238,25 @@ fn entry(approval: &Approval, spec: &ApprovalRequestSpec, person: &Person, direc
         time: approval.created_at(),
         message: approval.spec.message.clone(),
         rules: rules_of(&spec.approvers, person, directory),
+        also: Vec::new(),
     }
 }
 
-fn approvers(counted: &[Counted]) -> Vec<Person> {
-    counted.iter().filter(|one| one.decision == Decision::Approve).map(Counted::person).collect()
-}
-
-/// How many different people these are: whoever is the same as one of them through a third is the same, too.
-fn distinct(people: &[Person]) -> usize {
-    let mut groups: Vec<Vec<&Person>> = Vec::new();
-    for person in people {
-        let (mut same, others): (Vec<_>, Vec<_>) =
-            groups.into_iter().partition(|group| group.iter().any(|other| other.is(person)));
-        let mut merged: Vec<&Person> = same.drain(..).flatten().collect();
-        merged.push(person);
+/// How many different people approved: whoever is the same as one of them through a third is the same, too.
+fn distinct(counted: &[Counted]) -> usize {
+    let mut groups: Vec<Vec<Person>> = Vec::new();
+    for one in counted {
+        let people = one.people();
+        let same = |group: &Vec<Person>| group.iter().any(|other| people.iter().any(|person| person.is(other)));
+        let (merged, others): (Vec<_>, Vec<_>) = groups.into_iter().partition(same);
         groups = others;
-        groups.push(merged);
+        groups.push(merged.into_iter().flatten().chain(people).collect());
     }
-    groups.len()
+    let approved = |group: &&Vec<Person>| {
+        let mut yes = counted.iter().filter(|one| one.decision == Decision::Approve);
+        yes.any(|one| group.iter().any(|person| one.is_of(person)))
+    };
+    groups.iter().filter(approved).count()
 }
 
 /// How many people must approve: one more where the creator is excluded but cannot be told from others.
@@ -229,10 +278,10 @@ fn missing<'s>(spec: &'s ApprovalRequestSpec, counted: &[Counted]) -> Vec<&'s Ap
     rules.filter(|(index, rule)| rule.required && !met(index)).map(|(_, rule)| rule).collect()
 }
 
-fn standing(spec: &ApprovalRequestSpec, counted: &[Counted], people: &[Person], directory: &Directory) -> Standing {
+fn standing(spec: &ApprovalRequestSpec, counted: &[Counted], directory: &Directory) -> Standing {
     if counted.iter().any(|one| one.decision == Decision::Reject) {
         Standing::Rejected
-    } else if distinct(people) >= needed(spec, directory) && missing(spec, counted).is_empty() {
+    } else if distinct(counted) >= needed(spec, directory) && missing(spec, counted).is_empty() {
         Standing::Approved
     } else {
         Standing::Open
@@ -247,14 +296,13 @@ fn message(
     standing: Standing,
     spec: &ApprovalRequestSpec,
     counted: &[Counted],
-    people: &[Person],
     directory: &Directory,
 ) -> String {
     if let Some(no) = counted.iter().find(|one| one.decision == Decision::Reject) {
         let words = if no.message.is_empty() { String::new() } else { format!(": {}", no.message) };
         return format!("rejected by {}{words}", no.user);
     }
-    let mut text = format!("{} of {} approvals", distinct(people), needed(spec, directory));
+    let mut text = format!("{} of {} approvals", distinct(counted), needed(spec, directory));
     if creator_unclear(spec, directory) {
         text.push_str(" (one more, as who made the Promotion cannot be told)");
     }

@@ -61,8 +61,18 @@ fn name_matches(pattern: &str, name: &str) -> Result<bool, PolicyError> {
             let regex = regex::Regex::new(regex).map_err(|error| unreadable(error.into()))?;
             Ok(regex.is_match(name))
         }
-        Some(("exact", exact)) => Ok(exact == name),
         _ => Ok(pattern == name),
+    }
+}
+
+/// Whether a policy's name for its Stages can be read: a name, or `glob:`, `regex:` or `regexp:` and a pattern.
+pub fn check_name(pattern: &str) -> Result<(), PolicyError> {
+    match pattern.split_once(':') {
+        Some((word, _)) if !["glob", "regex", "regexp"].contains(&word) => {
+            let source = format!("{word:?} is not one of glob, regex, regexp").into();
+            Err(PolicyError::Pattern { pattern: pattern.to_owned(), source })
+        }
+        _ => name_matches(pattern, "").map(drop),
     }
 }
 
@@ -123,6 +133,44 @@ fn newer(a: &Freight, b: &Freight) -> Ordering {
     key(a).cmp(&key(b)).then_with(|| a.name().cmp(b.name()))
 }
 
+/// What a person's Promotion means for auto-promotion of its origin.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Intent {
+    /// It is of something else than the candidate: auto-promotion of the origin stands still from then on.
+    Hold(Origin),
+    /// It is of the candidate: a hold is lifted.
+    Resume(Origin),
+}
+
+impl Intent {
+    /// The annotation that says so, and its value.
+    pub fn annotation(&self) -> (&'static str, String) {
+        match self {
+            Self::Hold(origin) => (meta::AUTO_PROMOTION_HOLD, origin.key()),
+            Self::Resume(origin) => (meta::AUTO_PROMOTION_RESUME, origin.key()),
+        }
+    }
+}
+
+/// What promoting `chosen` by hand will mean; none where auto-promotion is off (also by a policy that cannot be
+/// read, which must not stop a person) or the Freight is not among `freight`.
+pub fn intent(
+    config: Option<&ProjectConfig>,
+    stage: &Stage,
+    chosen: &FreightName,
+    freight: &[Freight],
+    now: Timestamp,
+) -> Option<Intent> {
+    if !enabled(config, stage).unwrap_or_default() {
+        return None;
+    }
+    let origin = freight.iter().find(|one| one.freight_name() == *chosen)?.origin.clone();
+    match candidate(stage, &origin, freight, now) {
+        Some(candidate) if candidate.freight_name() == *chosen => Some(Intent::Resume(origin)),
+        _ => Some(Intent::Hold(origin)),
+    }
+}
+
 /// Why nothing is promoted although a candidate is there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StandDown {
@@ -162,6 +210,11 @@ pub fn decide(
     if current.is_some_and(|current| current.items.get(&origin.key()).is_some_and(|item| item.name == *candidate)) {
         return Err(StandDown::Current);
     }
+    if let Some(turn) = &stage.status.current_promotion
+        && turn.freight.as_ref().is_some_and(|freight| freight.name == *candidate)
+    {
+        return Err(StandDown::Underway(turn.name.clone()));
+    }
     let recorded = stage.status.last_promotion.as_ref().map(|last| &last.name);
     let mut newest_ended: Option<&PromotionRow> = None;
     for row in promotions.iter().filter(|row| row.freight == *candidate && row.stage == stage.stage_name()) {
@@ -169,7 +222,7 @@ pub fn decide(
         if !row.phase.is_terminal() || unrecorded {
             return Err(StandDown::Underway(row.name.clone()));
         }
-        if newest_ended.is_none_or(|newest| newest.name < row.name) {
+        if newest_ended.is_none_or(|newest| (newest.created_at, &newest.name) < (row.created_at, &row.name)) {
             newest_ended = Some(row);
         }
     }
@@ -186,26 +239,37 @@ pub fn apply_intent(holds: &mut BTreeMap<String, Hold>, promotion: &Promotion, n
     if !promotion.status.phase.is_terminal() || promotion.status.phase == Phase::Aborted {
         return;
     }
-    if let Some(key) = promotion.annotation(meta::AUTO_PROMOTION_RESUME) {
-        holds.remove(key);
-    }
-    insert_hold(holds, promotion, now);
+    intend(holds, promotion, now);
 }
 
-/// The holds that count now: those recorded, and those of Promotions that have not ended (so that auto-promotion does
-/// not overtake a person who has just asked for something else).
+/// The holds that count now: those recorded, then the newest intent of each origin among the Promotions that are not
+/// recorded yet, ended or not. So auto-promotion does not overtake a person who has just asked for something else.
+/// Holds mean something only while auto-promotion is on; where it is off, the Stage's are cleared.
 pub fn effective_holds<'a>(
     stage: &Stage,
     promotions: impl IntoIterator<Item = &'a Promotion>,
     now: Timestamp,
 ) -> BTreeMap<String, Hold> {
     let mut holds = stage.status.auto_promotion_holds.clone();
-    for promotion in promotions {
-        if promotion.spec.stage == stage.stage_name() && !promotion.status.phase.is_terminal() {
-            insert_hold(&mut holds, promotion, now);
-        }
+    let recorded = stage.status.last_promotion.as_ref().map(|last| &last.name);
+    let mut newer: Vec<&Promotion> = promotions
+        .into_iter()
+        .filter(|promotion| promotion.spec.stage == stage.stage_name() && promotion.status.phase != Phase::Aborted)
+        .filter(|promotion| recorded.is_none_or(|recorded| promotion.promotion_name() > *recorded))
+        .collect();
+    newer.sort_by(|a, b| a.name().cmp(b.name()));
+    for promotion in newer {
+        intend(&mut holds, promotion, now);
     }
     holds
+}
+
+/// Lifts or makes the hold that the Promotion is marked with.
+fn intend(holds: &mut BTreeMap<String, Hold>, promotion: &Promotion, now: Timestamp) {
+    if let Some(key) = promotion.annotation(meta::AUTO_PROMOTION_RESUME) {
+        holds.remove(key);
+    }
+    insert_hold(holds, promotion, now);
 }
 
 fn insert_hold(holds: &mut BTreeMap<String, Hold>, promotion: &Promotion, now: Timestamp) {

@@ -1,4 +1,4 @@
-//! What differs between two pieces of Freight: `app 2.3.0 → 2.3.1`.
+//! What a piece of Freight carries, and what differs between two: `app 2.3.0 → 2.3.1`.
 
 use std::fmt;
 
@@ -33,6 +33,8 @@ struct Item {
     name: String,
     /// For people.
     version: String,
+    /// What stands between name and version.
+    joint: &'static str,
     /// Distinguishes two of the same version text (an image's digest, a tag's commit).
     exact: String,
 }
@@ -68,6 +70,15 @@ pub fn summary(differences: &[Difference]) -> String {
     differences.iter().map(Difference::to_string).collect::<Vec<_>>().join(", ")
 }
 
+/// Every artifact as one short text: `app:2.3.1`, `repo@74291c2`, `chart 1.0.0`.
+pub fn labels(freight: &FreightReference) -> Vec<String> {
+    let label = |item: Item| match item.version.as_str() {
+        "" => item.name,
+        version => format!("{}{}{version}", item.name, item.joint),
+    };
+    items(freight).into_iter().map(label).collect()
+}
+
 fn items(freight: &FreightReference) -> Vec<Item> {
     let images = freight.images.iter().map(image);
     let charts = freight.charts.iter().map(chart);
@@ -93,6 +104,7 @@ fn image(image: &Image) -> Item {
         key: format!("image {} {}", image.repo_url, image.subscription_name),
         name: base_name(&image.repo_url),
         version: if image.tag.is_empty() { short(&image.digest) } else { image.tag.clone() },
+        joint: if image.tag.is_empty() { "@" } else { ":" },
         exact: image.digest.clone(),
     }
 }
@@ -102,6 +114,7 @@ fn chart(chart: &Chart) -> Item {
         key: format!("chart {} {} {}", chart.repo_url, chart.name, chart.subscription_name),
         name: if chart.name.is_empty() { base_name(&chart.repo_url) } else { chart.name.clone() },
         version: chart.version.clone(),
+        joint: " ",
         exact: chart.version.clone(),
     }
 }
@@ -111,6 +124,7 @@ fn commit(commit: &GitCommit) -> Item {
         key: format!("commit {} {}", commit.repo_url, commit.subscription_name),
         name: base_name(&commit.repo_url),
         version: if commit.tag.is_empty() { short(&commit.id) } else { commit.tag.clone() },
+        joint: "@",
         exact: commit.id.clone(),
     }
 }
@@ -120,6 +134,7 @@ fn artifact(artifact: &Artifact) -> Item {
         key: format!("artifact {} {}", artifact.artifact_type, artifact.subscription_name),
         name: artifact.subscription_name.clone(),
         version: artifact.version.clone(),
+        joint: " ",
         exact: artifact.version.clone(),
     }
 }

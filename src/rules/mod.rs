@@ -1,4 +1,7 @@
-//! Pure decisions on Kargo objects; nothing here reads a clock, a file or a network.
+//! Pure decisions on Kargo objects: nothing here reads a clock, a file or a network, and only `kargo` is imported.
+//!
+//! Whether Freight may go to a Stage is `availability`, whose turn it is `queue`, whether an answer counts `approval`,
+//! what a person may do `permissions`, why something waits `why`, what a server makes of a write `admission`.
 
 pub mod admission;
 pub mod approval;

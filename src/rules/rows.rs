@@ -8,6 +8,8 @@ use crate::kargo::{
     meta,
 };
 
+use super::freight_diff;
+
 /// Longest message kept in a row, in characters; the whole is fetched with the object.
 const MESSAGE_MAX: usize = 300;
 
@@ -200,35 +202,11 @@ impl FreightRow {
             uid: freight.uid(),
             alias: freight.alias(),
             origin: freight.origin.clone(),
-            artifacts: artifacts_of(freight),
+            artifacts: freight_diff::labels(&freight.reference()),
             created_at: freight.created_at(),
             status: freight.status.clone(),
         }
     }
-}
-
-/// The last path element of a repository's address.
-fn base_name(url: &str) -> &str {
-    let trimmed = url.trim_end_matches('/').trim_end_matches(".git");
-    trimmed.rsplit('/').next().unwrap_or(trimmed)
-}
-
-fn artifacts_of(freight: &Freight) -> Vec<String> {
-    let images = freight.images.iter().map(|image| {
-        let version = if image.tag.is_empty() { &image.digest } else { &image.tag };
-        format!("{}:{version}", base_name(&image.repo_url))
-    });
-    let charts = freight.charts.iter().map(|chart| {
-        let name = if chart.name.is_empty() { base_name(&chart.repo_url) } else { &chart.name };
-        format!("{name} {}", chart.version)
-    });
-    let commits = freight.commits.iter().map(|commit| {
-        let id: String = if commit.tag.is_empty() { commit.id.chars().take(7).collect() } else { commit.tag.clone() };
-        format!("{}@{id}", base_name(&commit.repo_url))
-    });
-    let others =
-        freight.artifacts.iter().map(|artifact| format!("{} {}", artifact.subscription_name, artifact.version));
-    images.chain(charts).chain(commits).chain(others).collect()
 }
 
 /// One ApprovalRequest.
@@ -285,3 +263,6 @@ impl RequestRow {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -75,7 +75,7 @@ pub fn instantiate(
 /// The step, with `<word>-<position>` where it has no alias of its own.
 fn with_alias(step: &PromotionStep, word: &str, index: usize) -> PromotionStep {
     let mut step = step.clone();
-    if step.alias.is_empty() {
+    if step.alias.as_str().trim().is_empty() {
         step.alias = format!("{word}-{}", index + 1).into();
     }
     step

@@ -5,7 +5,7 @@ use crate::{
         step::StepError,
         workspace::{Kind, Workspace, WorkspaceError},
     },
-    git::path::RepoPath,
+    git::{commit::CommitError, path::RepoPath},
 };
 
 /// A path of the configuration, refused before anything is accessed.
@@ -29,7 +29,10 @@ pub fn failed(doing: impl Into<String>, error: WorkspaceError) -> StepError {
         E::IsDirectory { .. } => StepError::config(doing).hint("Give the path of a file in it"),
         E::Submodule { .. } => StepError::config(doing).hint("Clone the submodule's repository as a checkout of its own"),
         E::NotCheckout { .. } => StepError::config(doing).hint("Give the path of a git-clone checkout"),
-        E::Lfs { .. } | E::IntoItself { .. } | E::Occupied { .. } => StepError::config(doing),
+        E::Lfs { .. } => StepError::config(doing).hint("Keep the file out of Git LFS, or change it elsewhere"),
+        E::IntoItself { .. } => StepError::config(doing),
+        E::Occupied { .. } => StepError::config(doing).hint("Give every checkout of the promotion a path of its own"),
+        E::Commit { source: CommitError::EmptyMessage | CommitError::UnusableName { .. }, .. } => StepError::config(doing),
         _ => StepError::errored(doing),
     };
     made.because(error)

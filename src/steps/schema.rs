@@ -284,10 +284,23 @@ fn is_email(text: &str) -> bool {
     })
 }
 
-/// The configuration as the step's own type. It has passed the check, so an error here means that the two disagree.
+/// The configuration as the step's own type, whole floats as integers. It has passed the check, so an error here means
+/// that the two disagree.
 pub fn typed<T: DeserializeOwned>(config: &Value) -> Result<T, StepError> {
-    let config = if config.is_null() { Value::Object(Map::new()) } else { config.clone() };
+    let config = if config.is_null() { Value::Object(Map::new()) } else { with_integers(config) };
     serde_json::from_value(config).map_err(|error| StepError::config("the configuration cannot be read").because(error))
+}
+
+fn with_integers(value: &Value) -> Value {
+    match value {
+        Value::Number(number) if number.is_f64() => match whole(number).filter(|float| float.abs() < 9e15) {
+            Some(float) => Value::from(float as i64),
+            None => value.clone(),
+        },
+        Value::Array(items) => items.iter().map(with_integers).collect(),
+        Value::Object(fields) => fields.iter().map(|(name, value)| (name.clone(), with_integers(value))).collect(),
+        other => other.clone(),
+    }
 }
 
 /// Serde's `deserialize_with` for an exclusive option: empty and null are absent.
@@ -326,6 +339,19 @@ mod tests {
         for (config, problems) in cases {
             assert_eq!(shape.check(&config), problems, "{config}");
         }
+    }
+
+    #[test]
+    fn whole_floats_arrive_as_integers() {
+        #[derive(Debug, serde::Deserialize)]
+        struct Config {
+            tries: u32,
+            #[serde(default, deserialize_with = "unless_empty")]
+            name: Option<String>,
+        }
+        let config: Config = typed(&json!({"tries": 42.0, "name": ""})).unwrap();
+        assert_eq!((config.tries, config.name), (42, None));
+        assert!(typed::<Config>(&json!({"tries": 4.5})).unwrap_err().sentence().contains("4.5"));
     }
 
     #[test]

@@ -95,6 +95,23 @@ async fn a_rewritten_branch_is_followed() {
     assert_eq!(mirror.fetch(&[branch("main")]).await.unwrap().get(&branch("main")), RemoteTip::At(now));
 }
 
+#[tokio::test]
+async fn a_branch_that_brings_its_whole_history_is_taken_for_rewritten() {
+    // The fetch without depth receives and receives.
+    let script = r#"
+        case " $* " in *" --depth"*) ;; *" fetch "*)
+            for word; do [ "$was" = --git-dir ] && mirror=$word; was=$word; done
+            head -c 200000 /dev/zero > "$mirror/objects/pack/tmp_pack_x"
+            sleep 1000;; esac"#;
+    let world = World::with_wrapper(script);
+    let mirror = world.mirror().await;
+    mirror.fetch(&[branch("main")]).await.unwrap();
+    let now = world.outside("main", "other", "x", None);
+    assert_eq!(mirror.fetch(&[branch("main")]).await.unwrap().get(&branch("main")), RemoteTip::At(now));
+    assert!(mirror.notes().iter().any(|note| note.contains("main")), "{:?}", mirror.notes());
+    assert!(!mirror.path().join("objects/pack/tmp_pack_x").exists());
+}
+
 /// Ends this run and starts another on the same mirrors.
 fn again(world: World) -> World {
     let World { dir, mirrors, git } = world;
@@ -245,6 +262,20 @@ async fn pins_keep_objects_until_they_are_let_go() {
     assert_eq!(pins().trim(), "refs/tidewaiter/u-12/commit");
     assert!(mirror.pin("u-1", "../../heads/x", commit.as_str()).is_err());
     assert!(mirror.pin("u-1", "x", &"0".repeat(39)).is_err());
+}
+
+#[tokio::test]
+async fn many_loose_objects_are_rolled_up_and_none_is_lost() {
+    let world = World::new();
+    let mirror = world.mirror().await;
+    assert!(!mirror.maintain().await.unwrap());
+    let repository = git2::Repository::open_bare(mirror.path()).unwrap();
+    let blobs: Vec<_> = (0..6000_u32).map(|n| repository.blob(&n.to_be_bytes()).unwrap()).collect();
+    assert!(mirror.maintain().await.unwrap());
+    let loose = fs::read_dir(mirror.path().join("objects/17")).map_or(0, Iterator::count);
+    assert_eq!(loose, 0);
+    let again = git2::Repository::open_bare(mirror.path()).unwrap();
+    assert!(blobs.iter().all(|id| again.find_blob(*id).is_ok()), "pinned or not");
 }
 
 #[tokio::test]

@@ -66,7 +66,7 @@ async fn who_stood_on_a_refused_member_tries_again_without_it() {
     world.hook("pre-receive", NO_SECRETS_PLEASE);
     let (mirror, landers) = (world.mirror().await, Landers::default());
     let mut first = writer(&mirror, "first");
-    first.before = Some(Box::new(|_| std::thread::sleep(std::time::Duration::from_millis(200))));
+    first.before = Some(std::sync::Arc::new(|_| std::thread::sleep(std::time::Duration::from_millis(200))));
     let mut bad = writer(&mirror, "bad");
     bad.message = "FORBIDDEN".to_owned();
     let mut after = writer(&mirror, "after");

@@ -1,6 +1,6 @@
 //! SSH: connections shared within a credential scope, keys in private files, the user's ways left alone.
 
-use std::{fs, os::unix::fs::PermissionsExt};
+use std::fs;
 
 use tidewaiter::git::{
     credentials::{Credential, Login},
@@ -11,15 +11,17 @@ use tidewaiter::git::{
 use crate::support::*;
 
 /// An `ssh` that notes how it was called, shows a key that it is given, and runs the command here.
-const SSH: &str = r#"#!/bin/sh
+const SSH: &str = r#"
 dir=$(dirname "$0")
 case $1 in
 -V) echo 'OpenSSH_9.2p1 fake' >&2; exit;;
 -G) cat "$dir/ssh-config" 2>/dev/null; exit 0;;
 esac
 echo "$*" >> "$dir/calls"
-if [ "$1" = -i ]; then stat -c '%a' "$2" >> "$dir/modes"; cat "$2" >> "$dir/keys"; fi
-for last; do :; done
+for last; do
+    if [ "$was" = -i ]; then stat -c '%a' "$last" >> "$dir/modes"; cat "$last" >> "$dir/keys"; fi
+    was=$last
+done
 exec sh -c "$last"
 "#;
 
@@ -33,8 +35,7 @@ impl Ssh {
         let mut world = World::new();
         let bin = world.dir.path().join("bin");
         fs::create_dir(&bin).unwrap();
-        fs::write(bin.join("ssh"), SSH).unwrap();
-        fs::set_permissions(bin.join("ssh"), fs::Permissions::from_mode(0o755)).unwrap();
+        script(&bin.join("ssh"), SSH);
         let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
         let env = extra.iter().copied().chain([("PATH", path.as_str())]);
         world.restart_with(env);
@@ -85,6 +86,7 @@ async fn a_scope_shares_its_connections_with_nobody_else() {
     }
     assert!(paths[0] != paths[1] && paths[1] != paths[2] && paths[0] != paths[2], "{paths:?}");
     assert!(!user[0].contains("IdentitiesOnly") && a[0].contains("IdentitiesOnly=yes"));
+    assert!(a[0].starts_with("-F none "), "other keys of the user's configuration would be offered: {}", a[0]);
     let modes = fs::read_to_string(ssh.bin.join("modes")).unwrap();
     assert!(modes.lines().all(|mode| mode == "600"), "{modes}");
     assert!(fs::read_to_string(ssh.bin.join("keys")).unwrap().lines().all(|line| line == "KEY"));

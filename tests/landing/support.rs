@@ -54,7 +54,8 @@ fn child_env(dir: &Path) -> Vec<(String, String)> {
 fn git_program<'a>(dir: &Path, program: &Path, extra: impl IntoIterator<Item = (&'a str, &'a str)>) -> Git {
     let extra = extra.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
     let env = child_env(dir).into_iter().chain(extra).map(|(name, value)| (name.into(), value.into())).collect();
-    let settings = GitSettings { program: program.to_owned(), env, deadline: Duration::from_secs(60) };
+    let settings =
+        GitSettings { program: program.to_owned(), env, deadline: Duration::from_secs(60), history_limit: 100_000 };
     Git::new(settings, Counters::default())
 }
 
@@ -72,11 +73,10 @@ impl World {
     }
 
     /// Our git is a script around the real one; `$1…` are its arguments, `$0` lies in the world.
-    pub fn with_wrapper(script: &str) -> Self {
+    pub fn with_wrapper(before: &str) -> Self {
         let world = Self::with_program("./git-wrapper");
         let path = world.dir.path().join("git-wrapper");
-        fs::write(&path, format!("#!/bin/sh\ndir=$(dirname \"$0\")\n{script}\nexec git \"$@\"\n")).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        script(&path, &format!("dir=$(dirname \"$0\")\n{before}\nexec git \"$@\""));
         world.outside("main", "README", "one", None);
         world
     }
@@ -148,9 +148,17 @@ impl World {
     pub fn hook(&self, name: &str, script: &str) {
         let path = Path::new(&self.remote()).join("hooks").join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        self::script(&path, script);
     }
+}
+
+/// An executable script. Copied by a child: a file that this process wrote may be open in a child
+/// forked by another test that moment, and cannot be run until then.
+pub fn script(path: &Path, text: &str) {
+    let draft = path.with_extension("draft");
+    fs::write(&draft, format!("#!/bin/sh\n{text}\n")).unwrap();
+    assert!(Command::new("cp").arg(&draft).arg(path).status().unwrap().success());
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
 pub fn run_git(dir: &Path, cwd: &Path, args: &[&str]) -> String {
@@ -187,7 +195,7 @@ pub fn commit_file(
     (id.to_string().parse().unwrap(), !same)
 }
 
-type Before = Box<dyn Fn(u32) + Send + Sync>;
+type Before = Arc<dyn Fn(u32) + Send + Sync>;
 
 /// Writes one file onto any tip.
 pub struct Writer {
@@ -222,8 +230,9 @@ pub fn writer(mirror: &Arc<Mirror>, file: &str) -> Writer {
 impl Member for Writer {
     async fn place(&self, tip: Option<&CommitId>, _round: u32) -> Result<Placed, NotPlaced> {
         let call = self.calls.fetch_add(1, Ordering::SeqCst);
-        if let Some(before) = &self.before {
-            before(call);
+        if let Some(before) = self.before.clone() {
+            // It may block.
+            tokio::task::spawn_blocking(move || before(call)).await.unwrap();
         }
         let repository = git2::Repository::open_bare(self.mirror.path()).unwrap();
         if let Some(file) = &self.conflicts_with {

@@ -79,6 +79,12 @@ async fn versions_of_lists() {
         (format!("resourceVersion={old}"), 200, 2),
         (format!("resourceVersion={old}&resourceVersionMatch=Exact"), 200, 1),
         (format!("resourceVersion={new}&resourceVersionMatch=Exact"), 200, 2),
+        (format!("resourceVersion={old}&limit=5"), 200, 1),
+        (
+            format!("resourceVersion={old}&limit=5&resourceVersionMatch=NotOlderThan"),
+            200,
+            2,
+        ),
         (format!("resourceVersion={far}"), 504, 0),
         (format!("resourceVersion={far}&resourceVersionMatch=Exact"), 504, 0),
         ("resourceVersion=0&resourceVersionMatch=Exact".to_owned(), 400, 0),

@@ -18,7 +18,9 @@ async fn pipeline() -> (Driver, String) {
     driver.create(&in_pay(STAGES), prod).await;
     let warehouse = json!({"apiVersion": "kargo.akuity.io/v1alpha1", "kind": "Warehouse", "metadata": {"name": "w"},
         "spec": {"subscriptions": [{"image": {"repoURL": "example.com/app"}}]}});
-    driver.create(&in_pay(STAGES).replace("stages", "warehouses"), warehouse).await;
+    driver
+        .create(&in_pay(STAGES).replace("stages", "warehouses"), warehouse)
+        .await;
     let freight = json!({"apiVersion": "kargo.akuity.io/v1alpha1", "kind": "Freight",
         "metadata": {"name": "any"}, "origin": {"kind": "Warehouse", "name": "w"},
         "images": [{"repoURL": "example.com/app", "tag": "1.0.0"}]});

@@ -72,6 +72,7 @@ async fn a_watcher_pages_and_goes_on_after_timeouts() {
         assert_eq!(next(&mut events).await, format!("has c{index}"));
     }
     assert_eq!(next(&mut events).await, "done");
+    // The watch asked for one second: what comes later reaches its successor.
     let after_timeout = async {
         tokio::time::sleep(std::time::Duration::from_millis(1300)).await;
         driver.create(CONFIG_MAPS, config_map("late")).await;

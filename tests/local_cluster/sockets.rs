@@ -223,3 +223,26 @@ async fn a_large_list_comes_whole_over_the_socket() {
     let list = api.list(&kube::api::ListParams::default()).await.unwrap();
     assert_eq!(list.items.len(), 1000);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn when_many_want_to_take_over_one_does() {
+    let dir = tempfile::tempdir().unwrap();
+    let first = attach(dir.path(), &Identity::default()).await.unwrap();
+    make(&first.client, "/api/v1/namespaces", namespace("shop")).await;
+    let mut others = Vec::new();
+    for _ in 0..6 {
+        others.push(attach(dir.path(), &Identity::default()).await.unwrap());
+    }
+    first.close().await;
+    let writes = others.iter().enumerate().map(|(index, other)| async move {
+        make(&other.client, CONFIG_MAPS, config_map(&format!("c{index}"))).await;
+    });
+    futures::future::join_all(writes).await;
+    let mut owners = 0;
+    for other in &others {
+        owners += usize::from(other.is_owner().await);
+        let (_, list) = call(&other.client, Method::GET, CONFIG_MAPS, "application/json", Value::Null).await;
+        assert_eq!(list["items"].as_array().unwrap().len(), 6);
+    }
+    assert_eq!(owners, 1);
+}

@@ -1,6 +1,7 @@
 //! The file: what survives, what is refused, and how fast it is.
 
 use crate::driver::{CONFIG_MAPS, PROMOTIONS, call, config_map, eventually, namespace, open_door, promotion, version};
+use futures::StreamExt as _;
 use http::Method;
 use redb::ReadableTable as _;
 use serde_json::{Value, json};
@@ -281,7 +282,14 @@ async fn status_patches_are_fast() {
     });
     futures::future::join_all(patches).await;
     let each = began.elapsed() / 1000;
-    println!("{each:?} a status patch");
+    let began = Instant::now();
+    for index in 0..50 {
+        let path = format!("{PROMOTIONS}/p0/status");
+        let body = json!({"status": {"message": format!("alone {index}")}});
+        call(&client, Method::PATCH, &path, "application/merge-patch+json", body).await;
+    }
+    let alone = began.elapsed() / 50;
+    println!("{each:?} a status patch among many, {alone:?} alone");
     assert!(each < Duration::from_millis(5), "{each:?} a status patch");
     eventually("all are running", async || {
         let list = get(&client, PROMOTIONS).await;
@@ -293,4 +301,33 @@ async fn status_patches_are_fast() {
             .then_some(())
     })
     .await;
+}
+
+/// The first page of many comes at once, however many there are.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_first_page_of_thousands_comes_at_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let cluster = open(dir.path()).unwrap();
+    let client = client(&cluster);
+    post(&client, "/api/v1/namespaces", namespace("shop")).await;
+    let creates = (0..5000).map(|index| {
+        let client = client.clone();
+        async move {
+            let mut object = promotion(&format!("p{index}"));
+            object["spec"]["steps"][0]["config"] = json!({"filling": "x".repeat(3000)});
+            post(&client, PROMOTIONS, object).await
+        }
+    });
+    let creates = futures::stream::iter(creates).buffer_unordered(200);
+    assert_eq!(futures::StreamExt::count(creates).await, 5000);
+    let began = Instant::now();
+    let page = get(&client, &format!("{PROMOTIONS}?limit=500")).await;
+    let first = began.elapsed();
+    assert_eq!(page["items"].as_array().unwrap().len(), 500);
+    assert_eq!(page["metadata"]["remainingItemCount"], 4500);
+    assert!(first < Duration::from_secs(1), "{first:?} for the first page");
+    drop(cluster);
+    let began = Instant::now();
+    let _again = open(dir.path()).unwrap();
+    println!("{first:?} for the first page, {:?} to open again", began.elapsed());
 }

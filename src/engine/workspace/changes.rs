@@ -16,7 +16,12 @@ impl Workspace {
         for (at, mount) in self.state.mounts.iter().enumerate() {
             let objects = self.opened(super::Owner::Mount(at))?;
             let tree = self.sort_out(at)?.0.tree;
-            differ.add(objects, &prefix(&mount.path), &objects.tree_of(mount.base.as_ref())?, &tree)?;
+            differ.add(
+                objects,
+                &prefix(&mount.path),
+                &objects.tree_of(mount.base.as_ref())?,
+                &tree,
+            )?;
         }
         Ok(differ.finish())
     }
@@ -32,29 +37,49 @@ pub fn changes_between(
     let mut differ = Differ::new(limits);
     for mount in &after.mounts {
         let objects = open_mirror(&mount.mirror, &mount.repo_url, paths)?;
-        let was = before.mounts.iter().find(|was| was.path == mount.path && was.mirror == mount.mirror);
+        let was = before
+            .mounts
+            .iter()
+            .find(|was| was.path == mount.path && was.mirror == mount.mirror);
         let old = match was {
             Some(was) => was.tree.clone(),
             None => objects.tree_of(mount.base.as_ref())?,
         };
         differ.add(&objects, &prefix(&mount.path), &old, &mount.tree)?;
     }
-    for gone in before.mounts.iter().filter(|was| !after.mounts.iter().any(|mount| mount.path == was.path)) {
+    for gone in before
+        .mounts
+        .iter()
+        .filter(|was| !after.mounts.iter().any(|mount| mount.path == was.path))
+    {
         forget(&mut differ, gone, paths)?;
     }
     if before.loose != after.loose {
         let tree = |state: &WorkspaceState| state.loose.clone().unwrap_or_else(TreeId::empty);
-        differ.add(&Objects::open_or_create(&paths.scratch())?, "", &tree(before), &tree(after))?;
+        differ.add(
+            &Objects::open_or_create(&paths.scratch())?,
+            "",
+            &tree(before),
+            &tree(after),
+        )?;
     }
     Ok(differ.finish())
 }
 
 /// A checkout that a step removed: all its files go.
-fn forget(differ: &mut Differ, gone: &Mount, paths: &dyn MirrorPaths) -> Result<(), WorkspaceError> {
+fn forget(
+    differ: &mut Differ,
+    gone: &Mount,
+    paths: &dyn MirrorPaths,
+) -> Result<(), WorkspaceError> {
     let objects = open_mirror(&gone.mirror, &gone.repo_url, paths)?;
     Ok(differ.add(&objects, &prefix(&gone.path), &gone.tree, &TreeId::empty())?)
 }
 
 fn prefix(path: &RepoPath) -> String {
-    if path.is_root() { String::new() } else { format!("{path}/") }
+    if path.is_root() {
+        String::new()
+    } else {
+        format!("{path}/")
+    }
 }

@@ -1,6 +1,9 @@
 //! Checkouts: mount, clear, commit, and move onto what was landed.
 
-use super::{MirrorKey, MirrorPaths, Mount, Owner, Workspace, WorkspaceError, dotfiles::Committable, open_mirror};
+use super::{
+    MirrorKey, MirrorPaths, Mount, Owner, Workspace, WorkspaceError, dotfiles::Committable,
+    open_mirror,
+};
 use crate::git::{
     branch::BranchName,
     commit::{HeaderKey, NewCommit, Person},
@@ -51,25 +54,52 @@ pub enum CommitOutcome {
 
 impl Workspace {
     /// Mounts a checkout where nothing is yet.
-    pub fn mount(&mut self, checkout: Checkout, paths: &dyn MirrorPaths) -> Result<(), WorkspaceError> {
+    pub fn mount(
+        &mut self,
+        checkout: Checkout,
+        paths: &dyn MirrorPaths,
+    ) -> Result<(), WorkspaceError> {
         self.free_for_mount(&checkout.path)?;
         if !self.mirrors.contains_key(&checkout.mirror) {
             let objects = open_mirror(&checkout.mirror, &checkout.repo_url, paths)?;
             self.mirrors.insert(checkout.mirror.clone(), objects);
         }
-        let Checkout { path, repo_url, mirror, branch, create, base } = checkout;
+        let Checkout {
+            path,
+            repo_url,
+            mirror,
+            branch,
+            create,
+            base,
+        } = checkout;
         let tree = match self.mirrors.get(&mirror) {
             Some(objects) => objects.tree_of(base.as_ref())?,
             None => return Err(WorkspaceError::MirrorGone { repo_url }),
         };
         let access = Access::new();
-        self.state.mounts.push(Mount { path, repo_url, mirror, branch, create, base, commits: Vec::new(), tree, access });
+        self.state.mounts.push(Mount {
+            path,
+            repo_url,
+            mirror,
+            branch,
+            create,
+            base,
+            commits: Vec::new(),
+            tree,
+            access,
+        });
         Ok(())
     }
 
     fn free_for_mount(&self, path: &RepoPath) -> Result<(), WorkspaceError> {
-        let occupied = |by: String| Err(WorkspaceError::Occupied { path: path.to_string(), by });
-        let overlaps = |mount: &&Mount| path.below(&mount.path).is_some() || mount.path.below(path).is_some();
+        let occupied = |by: String| {
+            Err(WorkspaceError::Occupied {
+                path: path.to_string(),
+                by,
+            })
+        };
+        let overlaps =
+            |mount: &&Mount| path.below(&mount.path).is_some() || mount.path.below(path).is_some();
         if let Some(other) = self.state.mounts.iter().find(overlaps) {
             return occupied(format!("the checkout at {}", other.path));
         }
@@ -86,14 +116,21 @@ impl Workspace {
     /// The checkout whose root the path is, through links.
     pub fn checkout(&mut self, path: &RepoPath) -> Result<&Mount, WorkspaceError> {
         let at = self.checkout_at(path)?;
-        self.state.mounts.get(at).ok_or_else(|| WorkspaceError::NotCheckout { path: path.to_string() })
+        self.state
+            .mounts
+            .get(at)
+            .ok_or_else(|| WorkspaceError::NotCheckout {
+                path: path.to_string(),
+            })
     }
 
     fn checkout_at(&mut self, path: &RepoPath) -> Result<usize, WorkspaceError> {
         let place = self.resolve(path, true)?.place;
         match place.owner {
             Owner::Mount(at) if place.path.is_root() => Ok(at),
-            _ => Err(WorkspaceError::NotCheckout { path: path.to_string() }),
+            _ => Err(WorkspaceError::NotCheckout {
+                path: path.to_string(),
+            }),
         }
     }
 
@@ -101,12 +138,17 @@ impl Workspace {
     /// Only what is removed counts as touched: what others added to the branch stays.
     pub fn clear(&mut self, path: &RepoPath) -> Result<(), WorkspaceError> {
         let at = self.checkout_at(path)?;
-        let Committable { tree: removed, ignored } = self.committable(at)?;
+        let Committable {
+            tree: removed,
+            ignored,
+        } = self.committable(at)?;
         let mut left = Edits::new();
         for (path, node) in ignored {
             left.put(&path, Some(node));
         }
-        let tree = self.opened(Owner::Mount(at))?.edit(&TreeId::empty(), &left)?;
+        let tree = self
+            .opened(Owner::Mount(at))?
+            .edit(&TreeId::empty(), &left)?;
         if let Some(mount) = self.state.mounts.get_mut(at) {
             mount.tree = tree;
             mount.access.write_all(&RepoPath::root(), &removed);
@@ -123,7 +165,11 @@ impl Workspace {
         let at = self.checkout_at(path)?;
         let tree = self.committable(at)?.tree;
         let objects = self.opened(Owner::Mount(at))?;
-        let head = self.state.mounts.get(at).and_then(|mount| mount.head().cloned());
+        let head = self
+            .state
+            .mounts
+            .get(at)
+            .and_then(|mount| mount.head().cloned());
         if objects.tree_of(head.as_ref())? == tree {
             return Ok(CommitOutcome::NothingToCommit(head));
         }
@@ -138,7 +184,10 @@ impl Workspace {
         };
         let made = objects
             .make_commit(&new)
-            .map_err(|source| WorkspaceError::Commit { path: path.to_string(), source })?;
+            .map_err(|source| WorkspaceError::Commit {
+                path: path.to_string(),
+                source,
+            })?;
         if let Some(mount) = self.state.mounts.get_mut(at) {
             mount.commits.push(made.clone());
         }
@@ -153,18 +202,38 @@ impl Workspace {
         let now = self.tree(owner);
         let objects = self.opened(owner)?;
         let Some(mount) = self.state.mounts.get(at) else {
-            return Err(WorkspaceError::NotCheckout { path: path.to_string() });
+            return Err(WorkspaceError::NotCheckout {
+                path: path.to_string(),
+            });
         };
         let changes = objects.changes(&objects.tree_of(mount.head())?, &now)?;
         let onto = objects.tree_of(Some(head))?;
         let tree = match fit(objects, &changes, &onto)? {
             Fitted::Tree(tree) => tree,
-            Fitted::Stale(paths) => return Err(WorkspaceError::Unfit { head: head.to_string(), paths }),
+            Fitted::Stale(paths) => {
+                return Err(WorkspaceError::Unfit {
+                    head: head.to_string(),
+                    paths,
+                });
+            }
         };
         if let Some(mount) = self.state.mounts.get_mut(at) {
-            let keep = if changes.is_empty() { Access::new() } else { std::mem::take(&mut mount.access) };
-            *mount = Mount { base: Some(head.clone()), commits: Vec::new(), tree, access: keep, ..mount.clone() };
+            let keep = if changes.is_empty() {
+                Access::new()
+            } else {
+                std::mem::take(&mut mount.access)
+            };
+            *mount = Mount {
+                base: Some(head.clone()),
+                commits: Vec::new(),
+                tree,
+                access: keep,
+                ..mount.clone()
+            };
         }
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -20,31 +20,51 @@ impl Workspace {
     ///
     /// Modes are kept. Links, submodules and `.git` are left out. `keep` is asked for each file and directory;
     /// a directory that it refuses is not entered.
-    pub fn copy(&mut self, from: &RepoPath, to: &RepoPath, keep: Keep<'_>) -> Result<(), WorkspaceError> {
+    pub fn copy(
+        &mut self,
+        from: &RepoPath,
+        to: &RepoPath,
+        keep: Keep<'_>,
+    ) -> Result<(), WorkspaceError> {
         let trees = self.trees();
         let done = self.copy_found(from, to, keep);
         if done.is_err() {
             self.set_trees(trees);
+            if let Ok(target) = self.resolve(to, true) {
+                self.access(&target.place, Access::read);
+            }
         }
         done
     }
 
-    fn copy_found(&mut self, from: &RepoPath, to: &RepoPath, keep: Keep<'_>) -> Result<(), WorkspaceError> {
+    fn copy_found(
+        &mut self,
+        from: &RepoPath,
+        to: &RepoPath,
+        keep: Keep<'_>,
+    ) -> Result<(), WorkspaceError> {
         let source = self.resolve(from, true)?;
         let target = self.resolve(to, true)?;
         match self.kind_of(&source) {
             Kind::Dir if target.place.full.below(&source.place.full).is_some() => {
-                Err(WorkspaceError::IntoItself { from: from.to_string(), to: to.to_string() })
+                Err(WorkspaceError::IntoItself {
+                    from: from.to_string(),
+                    to: to.to_string(),
+                })
             }
             Kind::Dir => self.copy_dir(&source, &target.place.full, &RepoPath::root(), keep),
             Kind::Absent => {
                 self.access(&source.place, Access::read);
-                Err(WorkspaceError::NotFound { path: from.to_string() })
+                Err(WorkspaceError::NotFound {
+                    path: from.to_string(),
+                })
             }
             Kind::File | Kind::Link => {
                 self.access(&source.place, Access::read);
                 match source.found {
-                    Found::Node(node) => self.copy_leaf(source.place.owner, node, &target.place.full),
+                    Found::Node(node) => {
+                        self.copy_leaf(source.place.owner, node, &target.place.full)
+                    }
                     _ => Ok(()),
                 }
             }
@@ -53,7 +73,14 @@ impl Workspace {
 
     /// The trees of all owners; what was read stays recorded when they are put back.
     fn trees(&self) -> (Vec<TreeId>, Option<TreeId>) {
-        (self.state.mounts.iter().map(|mount| mount.tree.clone()).collect(), self.state.loose.clone())
+        (
+            self.state
+                .mounts
+                .iter()
+                .map(|mount| mount.tree.clone())
+                .collect(),
+            self.state.loose.clone(),
+        )
     }
 
     fn set_trees(&mut self, (mounts, loose): (Vec<TreeId>, Option<TreeId>)) {
@@ -78,7 +105,8 @@ impl Workspace {
         within: &RepoPath,
         keep: Keep<'_>,
     ) -> Result<(), WorkspaceError> {
-        let whole = self.mounts_below(&source.place.full).is_empty() && self.mounts_below(to).is_empty();
+        let whole =
+            self.mounts_below(&source.place.full).is_empty() && self.mounts_below(to).is_empty();
         if whole {
             return self.copy_tree(source, to, within, keep);
         }
@@ -109,10 +137,13 @@ impl Workspace {
         keep: Keep<'_>,
     ) -> Result<(), WorkspaceError> {
         self.access(&source.place, Access::read);
-        let (Found::Node(node), Some(objects)) = (&source.found, self.objects(source.place.owner)) else {
+        let (Found::Node(node), Some(objects)) = (&source.found, self.objects(source.place.owner))
+        else {
             return Ok(());
         };
-        let Some(tree) = node.tree_id() else { return Ok(()) };
+        let Some(tree) = node.tree_id() else {
+            return Ok(());
+        };
         let taken = filtered(objects, &tree, within, keep)?;
         if taken == TreeId::empty() {
             return Ok(());
@@ -121,7 +152,12 @@ impl Workspace {
     }
 
     /// Puts the files of a tree of `from` below `to`.
-    fn place_tree(&mut self, from: Owner, tree: &TreeId, to: &RepoPath) -> Result<(), WorkspaceError> {
+    fn place_tree(
+        &mut self,
+        from: Owner,
+        tree: &TreeId,
+        to: &RepoPath,
+    ) -> Result<(), WorkspaceError> {
         let target = self.resolve(to, true)?;
         let (owner, at) = (target.place.owner, target.place.path.clone());
         let node = Node::tree(tree)?;
@@ -130,13 +166,23 @@ impl Workspace {
         match target.found {
             Found::Node(dir) if dir.is_tree() => {
                 let there = dir.tree_id().unwrap_or_else(TreeId::empty);
-                self.merge(owner, &there, tree, &target.place.full, &at, &mut edits, &mut deferred)?;
+                self.merge(
+                    owner,
+                    &there,
+                    tree,
+                    &target.place.full,
+                    &at,
+                    &mut edits,
+                    &mut deferred,
+                )?;
             }
             Found::Absent if at.is_root() => self.set_tree(owner, tree.clone()),
             Found::Absent => edits.put(&at, Some(node)),
             _ => {
                 self.writable(&target)?;
-                return Err(WorkspaceError::NotDirectory { path: to.to_string() });
+                return Err(WorkspaceError::NotDirectory {
+                    path: to.to_string(),
+                });
             }
         }
         self.edit(owner, &edits)?;
@@ -151,7 +197,10 @@ impl Workspace {
     }
 
     /// The edits that bring the files of `new` into `there`; what would go through a link is put off.
-    #[expect(clippy::too_many_arguments, reason = "a recursion over two trees with three results")]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "a recursion over two trees with three results"
+    )]
     fn merge(
         &self,
         owner: Owner,
@@ -162,9 +211,14 @@ impl Workspace {
         edits: &mut Edits,
         deferred: &mut Deferred,
     ) -> Result<(), WorkspaceError> {
-        let Some(objects) = self.objects(owner).filter(|_| there != new) else { return Ok(()) };
-        let known: std::collections::HashMap<String, Node> =
-            objects.entries(there)?.into_iter().filter_map(|e| Some((e.name()?.to_owned(), e.node))).collect();
+        let Some(objects) = self.objects(owner).filter(|_| there != new) else {
+            return Ok(());
+        };
+        let known: std::collections::HashMap<String, Node> = objects
+            .entries(there)?
+            .into_iter()
+            .filter_map(|e| Some((e.name()?.to_owned(), e.node)))
+            .collect();
         for entry in objects.entries(new)? {
             let Some(name) = entry.name() else {
                 continue; // such a name cannot be written to either
@@ -173,15 +227,21 @@ impl Workspace {
             let path = || full.to_string();
             match (known.get(name), entry.node.tree_id()) {
                 (None, _) => edits.put(&at, Some(entry.node)),
-                (Some(old), _) if old.mode() == Some(Mode::Link) => deferred.push((full, entry.node)),
+                (Some(old), _) if old.mode() == Some(Mode::Link) => {
+                    deferred.push((full, entry.node))
+                }
                 (Some(old), _) if old.mode() == Some(Mode::Gitlink) => {
                     return Err(WorkspaceError::Submodule { path: path() });
                 }
                 (Some(old), Some(inner)) => match old.tree_id() {
-                    Some(there) => self.merge(owner, &there, &inner, &full, &at, edits, deferred)?,
+                    Some(there) => {
+                        self.merge(owner, &there, &inner, &full, &at, edits, deferred)?
+                    }
                     None => return Err(WorkspaceError::NotDirectory { path: path() }),
                 },
-                (Some(old), None) if old.is_tree() => return Err(WorkspaceError::IsDirectory { path: path() }),
+                (Some(old), None) if old.is_tree() => {
+                    return Err(WorkspaceError::IsDirectory { path: path() });
+                }
                 (Some(_), None) => edits.put(&at, Some(entry.node)),
             }
         }
@@ -223,9 +283,16 @@ fn filtered(
 }
 
 /// What becomes of one entry in a copy.
-fn kept(objects: &Objects, entry: &Entry, within: &RepoPath, keep: Keep<'_>) -> Result<Option<Node>, ObjectsError> {
+fn kept(
+    objects: &Objects,
+    entry: &Entry,
+    within: &RepoPath,
+    keep: Keep<'_>,
+) -> Result<Option<Node>, ObjectsError> {
     // A name that no path can have cannot be asked about: `.git` stays behind, and so does what is not UTF-8.
-    let Some(path) = entry.name().and_then(|name| within.child(name).ok()) else { return Ok(None) };
+    let Some(path) = entry.name().and_then(|name| within.child(name).ok()) else {
+        return Ok(None);
+    };
     match (entry.node.mode(), entry.node.tree_id()) {
         (Some(Mode::Link | Mode::Gitlink), _) => Ok(None),
         (Some(_), _) => Ok(keep(&path, false).then_some(entry.node)),

@@ -40,8 +40,20 @@ struct Rules<'a, T> {
 }
 
 impl<'a, T> Rules<'a, T> {
-    fn new(objects: &'a Objects, tree: &'a TreeId, name: &'static str, parse: fn(&str) -> T) -> Self {
-        Self { objects, tree, name, parse, known: HashMap::new(), read: BTreeSet::new() }
+    fn new(
+        objects: &'a Objects,
+        tree: &'a TreeId,
+        name: &'static str,
+        parse: fn(&str) -> T,
+    ) -> Self {
+        Self {
+            objects,
+            tree,
+            name,
+            parse,
+            known: HashMap::new(),
+            read: BTreeSet::new(),
+        }
     }
 
     fn of(&mut self, dir: &RepoPath) -> Result<Option<&T>, WorkspaceError> {
@@ -62,9 +74,9 @@ impl<'a, T> Rules<'a, T> {
         };
         self.read.insert(path);
         match (node.mode(), node.blob_id()) {
-            (Some(Mode::File | Mode::Executable), Some(id)) => {
-                Ok(Some((self.parse)(&String::from_utf8_lossy(&self.objects.read_blob(&id)?))))
-            }
+            (Some(Mode::File | Mode::Executable), Some(id)) => Ok(Some((self.parse)(
+                &String::from_utf8_lossy(&self.objects.read_blob(&id)?),
+            ))),
             _ => Ok(None), // git does not follow a link here
         }
     }
@@ -90,7 +102,9 @@ fn ignores(rules: &mut Rules<'_, Gitignore>, path: &RepoPath) -> Result<bool, Wo
     prefixes.push(path.clone());
     for prefix in &prefixes {
         for dir in prefix.ancestors() {
-            let (Some(rules), Some(below)) = (rules.of(&dir)?, prefix.below(&dir)) else { continue };
+            let (Some(rules), Some(below)) = (rules.of(&dir)?, prefix.below(&dir)) else {
+                continue;
+            };
             match rules.matched(below.as_git(), prefix != path) {
                 Match::Ignore(_) => return Ok(true),
                 Match::Whitelist(_) => break,
@@ -107,11 +121,16 @@ type LfsRules = Vec<(Gitignore, bool)>;
 fn lfs_rules(text: &str) -> LfsRules {
     let mut macros: BTreeSet<&str> = BTreeSet::new();
     let mut rules = Vec::new();
-    for line in text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with(['#', '!'])) {
-        let (pattern, attributes) = match line.strip_prefix('"').and_then(|rest| rest.split_once('"')) {
-            Some(quoted) => quoted,
-            None => line.split_once(char::is_whitespace).unwrap_or((line, "")),
-        };
+    for line in text
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty() && !line.starts_with(['#', '!']))
+    {
+        let (pattern, attributes) =
+            match line.strip_prefix('"').and_then(|rest| rest.split_once('"')) {
+                Some(quoted) => quoted,
+                None => line.split_once(char::is_whitespace).unwrap_or((line, "")),
+            };
         let mut verdict = None;
         for attribute in attributes.split_ascii_whitespace() {
             match attribute {
@@ -133,8 +152,11 @@ fn lfs_rules(text: &str) -> LfsRules {
 
 fn in_lfs(rules: &mut Rules<'_, LfsRules>, path: &RepoPath) -> Result<bool, WorkspaceError> {
     for dir in path.ancestors() {
-        let (Some(rules), Some(below)) = (rules.of(&dir)?, path.below(&dir)) else { continue };
-        let says = |(pattern, _): &&(Gitignore, bool)| pattern.matched(below.as_git(), false).is_ignore();
+        let (Some(rules), Some(below)) = (rules.of(&dir)?, path.below(&dir)) else {
+            continue;
+        };
+        let says =
+            |(pattern, _): &&(Gitignore, bool)| pattern.matched(below.as_git(), false).is_ignore();
         if let Some((_, lfs)) = rules.iter().rev().find(says) {
             return Ok(*lfs);
         }
@@ -144,12 +166,21 @@ fn in_lfs(rules: &mut Rules<'_, LfsRules>, path: &RepoPath) -> Result<bool, Work
 
 impl Workspace {
     /// Refuses content for a path that the branch keeps in Git LFS, unless it is a pointer already.
-    pub(super) fn refuse_lfs(&self, owner: Owner, path: &RepoPath, bytes: &[u8]) -> Result<(), WorkspaceError> {
-        let (Owner::Mount(_), Some(objects)) = (owner, self.objects(owner)) else { return Ok(()) };
+    pub(super) fn refuse_lfs(
+        &self,
+        owner: Owner,
+        path: &RepoPath,
+        bytes: &[u8],
+    ) -> Result<(), WorkspaceError> {
+        let (Owner::Mount(_), Some(objects)) = (owner, self.objects(owner)) else {
+            return Ok(());
+        };
         let tree = self.tree(owner);
         let mut rules = Rules::new(objects, &tree, ".gitattributes", lfs_rules);
         if !bytes.starts_with(LFS_POINTER) && in_lfs(&mut rules, path)? {
-            return Err(WorkspaceError::Lfs { path: path.to_string() });
+            return Err(WorkspaceError::Lfs {
+                path: path.to_string(),
+            });
         }
         Ok(())
     }
@@ -158,13 +189,17 @@ impl Workspace {
     pub(super) fn committable(&mut self, at: usize) -> Result<Committable, WorkspaceError> {
         let (committable, read) = self.sort_out(at)?;
         if let Some(mount) = self.state.mounts.get_mut(at) {
-            read.iter().for_each(|path| Access::read(&mut mount.access, path));
+            read.iter()
+                .for_each(|path| Access::read(&mut mount.access, path));
         }
         Ok(committable)
     }
 
     /// The same without a record; also the files that it was decided by.
-    pub(super) fn sort_out(&self, at: usize) -> Result<(Committable, BTreeSet<RepoPath>), WorkspaceError> {
+    pub(super) fn sort_out(
+        &self,
+        at: usize,
+    ) -> Result<(Committable, BTreeSet<RepoPath>), WorkspaceError> {
         let owner = Owner::Mount(at);
         let (objects, tree) = (self.opened(owner)?, self.tree(owner));
         let head = objects.tree_of(self.state.mounts.get(at).and_then(|mount| mount.head()))?;
@@ -172,23 +207,35 @@ impl Workspace {
         let mut attributes = Rules::new(objects, &tree, ".gitattributes", lfs_rules);
         let (mut ignored, mut without) = (Vec::new(), Edits::new());
         for change in objects.changes(&head, &tree)? {
-            let (Ok(path), Some(node)) = (RepoPath::parse(&change.path()), change.new) else { continue };
+            let (Ok(path), Some(node)) = (RepoPath::parse(&change.path()), change.new) else {
+                continue;
+            };
             if change.old.is_none() && ignores(&mut ignore, &path)? {
                 without.put(&path, None);
                 ignored.push((path, node));
             } else if in_lfs(&mut attributes, &path)? && !is_pointer(objects, node)? {
-                return Err(WorkspaceError::Lfs { path: path.to_string() });
+                return Err(WorkspaceError::Lfs {
+                    path: path.to_string(),
+                });
             }
         }
         let read = ignore.read.into_iter().chain(attributes.read).collect();
-        Ok((Committable { tree: objects.edit(&tree, &without)?, ignored }, read))
+        Ok((
+            Committable {
+                tree: objects.edit(&tree, &without)?,
+                ignored,
+            },
+            read,
+        ))
     }
 }
 
 /// Whether nothing would have to be filtered: a pointer, or no regular file.
 fn is_pointer(objects: &Objects, node: Node) -> Result<bool, ObjectsError> {
     match (node.mode(), node.blob_id()) {
-        (Some(Mode::File | Mode::Executable), Some(id)) => Ok(objects.read_blob(&id)?.starts_with(LFS_POINTER)),
+        (Some(Mode::File | Mode::Executable), Some(id)) => {
+            Ok(objects.read_blob(&id)?.starts_with(LFS_POINTER))
+        }
         _ => Ok(true),
     }
 }

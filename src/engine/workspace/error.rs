@@ -112,7 +112,11 @@ impl WorkspaceError {
     pub fn is_absent(&self) -> bool {
         match self {
             Self::MirrorGone { .. } => true,
-            Self::Objects(source) | Self::Commit { source: CommitError::Objects(source), .. } => source.is_absent(),
+            Self::Objects(source)
+            | Self::Commit {
+                source: CommitError::Objects(source),
+                ..
+            } => source.is_absent(),
             _ => false,
         }
     }

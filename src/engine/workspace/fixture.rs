@@ -2,7 +2,10 @@
 
 use std::{collections::HashMap, path::PathBuf};
 
-use super::{Checkout, CommitOutcome, CommitRequest, MirrorKey, MirrorPaths, Workspace, WorkspaceError, WorkspaceState};
+use super::{
+    Checkout, CommitOutcome, CommitRequest, MirrorKey, MirrorPaths, Workspace, WorkspaceError,
+    WorkspaceState,
+};
 use crate::git::{
     id::CommitId,
     objects::fixture::{Files, Repo, key, person},
@@ -31,8 +34,14 @@ pub(super) fn path(text: &str) -> RepoPath {
 impl Bench {
     /// A repository for each name.
     pub fn new(names: &[&str]) -> Self {
-        let repos = names.iter().map(|name| ((*name).to_owned(), Repo::new())).collect();
-        Self { repos, dir: tempfile::tempdir().unwrap() }
+        let repos = names
+            .iter()
+            .map(|name| ((*name).to_owned(), Repo::new()))
+            .collect();
+        Self {
+            repos,
+            dir: tempfile::tempdir().unwrap(),
+        }
     }
 
     pub fn repo(&self, name: &str) -> &Repo {
@@ -64,7 +73,13 @@ impl Bench {
     /// A workspace with `files` of the first repository, committed, at `src`.
     pub fn with(&self, name: &str, files: Files<'_>) -> Workspace {
         let mut workspace = self.empty();
-        self.mount(&mut workspace, name, "src", Some(self.repo(name).root(files))).unwrap();
+        self.mount(
+            &mut workspace,
+            name,
+            "src",
+            Some(self.repo(name).root(files)),
+        )
+        .unwrap();
         workspace
     }
 
@@ -77,7 +92,12 @@ impl Bench {
 
 pub(super) fn commit(workspace: &mut Workspace, at: &str) -> Result<CommitOutcome, WorkspaceError> {
     let (author, header) = (person(), key());
-    let request = CommitRequest { message: "change", author: &author, when: 1_000, header: Some(&header) };
+    let request = CommitRequest {
+        message: "change",
+        author: &author,
+        when: 1_000,
+        header: Some(&header),
+    };
     workspace.commit(&path(at), &request)
 }
 
@@ -92,8 +112,17 @@ pub(super) fn made(workspace: &mut Workspace, at: &str) -> CommitId {
 pub(super) fn files(workspace: &mut Workspace) -> Vec<String> {
     let walked = workspace.walk(&RepoPath::root()).unwrap();
     let line = |w: &super::Walked| {
-        let content = w.blob.as_ref().map(|id| workspace.blob(&w.path, id).unwrap()).unwrap_or_default();
-        format!("{} {}={}", w.mode, w.path, String::from_utf8_lossy(&content))
+        let content = w
+            .blob
+            .as_ref()
+            .map(|id| workspace.blob(&w.path, id).unwrap())
+            .unwrap_or_default();
+        format!(
+            "{} {}={}",
+            w.mode,
+            w.path,
+            String::from_utf8_lossy(&content)
+        )
     };
     walked.iter().map(line).collect()
 }
@@ -106,4 +135,12 @@ pub(super) fn recorded(workspace: &Workspace) -> Vec<String> {
     let writes = access.writes().map(|path| format!("w {path}"));
     let bulk = access.bulk().map(|(path, _)| format!("b {path}"));
     reads.chain(looks).chain(writes).chain(bulk).collect()
+}
+
+/// A file's content, if it is there.
+pub(super) fn text(workspace: &mut Workspace, at: &str) -> Option<String> {
+    workspace
+        .read(&path(at))
+        .unwrap()
+        .map(|file| String::from_utf8(file.bytes).unwrap())
 }

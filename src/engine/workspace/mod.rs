@@ -11,6 +11,7 @@ mod dotfiles;
 mod error;
 mod resolve;
 mod state;
+mod store;
 
 use std::collections::HashMap;
 
@@ -20,6 +21,7 @@ pub use error::WorkspaceError;
 pub use state::{MirrorKey, MirrorPaths, Mount, Pinned, WorkspaceState};
 
 use resolve::{Owner, Place, Spot};
+use store::open_mirror;
 
 use crate::git::{
     id::{BlobId, TreeId},
@@ -85,12 +87,24 @@ impl Workspace {
         let mut mirrors = HashMap::new();
         for mount in &state.mounts {
             if !mirrors.contains_key(&mount.mirror) {
-                mirrors.insert(mount.mirror.clone(), open_mirror(&mount.mirror, &mount.repo_url, paths)?);
+                mirrors.insert(
+                    mount.mirror.clone(),
+                    open_mirror(&mount.mirror, &mount.repo_url, paths)?,
+                );
             }
         }
         let scratch_path = paths.scratch();
-        let scratch = state.loose.as_ref().map(|_| Objects::open_or_create(&scratch_path)).transpose()?;
-        Ok(Self { state, mirrors, scratch_path, scratch })
+        let scratch = state
+            .loose
+            .as_ref()
+            .map(|_| Objects::open_or_create(&scratch_path))
+            .transpose()?;
+        Ok(Self {
+            state,
+            mirrors,
+            scratch_path,
+            scratch,
+        })
     }
 
     /// The state as it is now.
@@ -116,7 +130,9 @@ impl Workspace {
         match (self.kind_of(&spot), spot.found) {
             (Kind::Dir, _) => {
                 self.access(&spot.place, Access::look);
-                Err(WorkspaceError::IsDirectory { path: path.to_string() })
+                Err(WorkspaceError::IsDirectory {
+                    path: path.to_string(),
+                })
             }
             (_, Found::Node(node)) => {
                 self.access(&spot.place, Access::read);
@@ -131,7 +147,12 @@ impl Workspace {
 
     /// Writes a file, through links, making directories as needed. Without a mode an existing file keeps
     /// its own and a new one is 644; with [`Mode::Link`] the content is a target, and an existing link is replaced.
-    pub fn write(&mut self, path: &RepoPath, bytes: &[u8], mode: Option<Mode>) -> Result<(), WorkspaceError> {
+    pub fn write(
+        &mut self,
+        path: &RepoPath,
+        bytes: &[u8],
+        mode: Option<Mode>,
+    ) -> Result<(), WorkspaceError> {
         let (place, node) = self.prepare(path, bytes, mode)?;
         self.put(&place, Some(node))
     }
@@ -145,7 +166,10 @@ impl Workspace {
         let mut edits: HashMap<Owner, Edits> = HashMap::new();
         for (path, bytes, mode) in files {
             let (place, node) = self.prepare(path, bytes, mode)?;
-            edits.entry(place.owner).or_default().put(&place.path, Some(node));
+            edits
+                .entry(place.owner)
+                .or_default()
+                .put(&place.path, Some(node));
         }
         for (owner, edits) in edits {
             self.edit(owner, &edits)?;
@@ -156,10 +180,17 @@ impl Workspace {
     }
 
     /// Stores the content and says where it goes.
-    fn prepare(&mut self, path: &RepoPath, bytes: &[u8], mode: Option<Mode>) -> Result<(Place, Node), WorkspaceError> {
+    fn prepare(
+        &mut self,
+        path: &RepoPath,
+        bytes: &[u8],
+        mode: Option<Mode>,
+    ) -> Result<(Place, Node), WorkspaceError> {
         let spot = self.resolve(path, mode != Some(Mode::Link))?;
         if mode == Some(Mode::Gitlink) {
-            return Err(WorkspaceError::Submodule { path: path.to_string() });
+            return Err(WorkspaceError::Submodule {
+                path: path.to_string(),
+            });
         }
         let existing = self.writable(&spot)?;
         self.refuse_lfs(spot.place.owner, &spot.place.path, bytes)?;
@@ -179,7 +210,9 @@ impl Workspace {
     pub fn remove(&mut self, path: &RepoPath) -> Result<bool, WorkspaceError> {
         let full = self.resolve(path, false)?.place.full;
         let before = self.state.mounts.len();
-        self.state.mounts.retain(|mount| mount.path.below(&full).is_none());
+        self.state
+            .mounts
+            .retain(|mount| mount.path.below(&full).is_none());
         let unmounted = self.state.mounts.len() < before;
         if full.is_root() {
             return Ok(self.state.loose.take().is_some() || unmounted);
@@ -204,7 +237,9 @@ impl Workspace {
         match self.kind_of(&spot) {
             Kind::Absent => Ok(None),
             Kind::Dir => self.names(&spot).map(Some),
-            _ => Err(WorkspaceError::NotDirectory { path: path.to_string() }),
+            _ => Err(WorkspaceError::NotDirectory {
+                path: path.to_string(),
+            }),
         }
     }
 
@@ -223,7 +258,9 @@ impl Workspace {
         let owner = self.locate(at).owner;
         match self.objects(owner) {
             Some(objects) => Ok(objects.read_blob(id)?),
-            None => Err(WorkspaceError::NotFound { path: at.to_string() }),
+            None => Err(WorkspaceError::NotFound {
+                path: at.to_string(),
+            }),
         }
     }
 
@@ -248,9 +285,15 @@ impl Workspace {
         found: &mut Vec<Walked>,
     ) -> Result<(), WorkspaceError> {
         if let Some(mode) = node.mode() {
-            found.push(Walked { path: at.clone(), mode, blob: node.blob_id() });
+            found.push(Walked {
+                path: at.clone(),
+                mode,
+                blob: node.blob_id(),
+            });
         }
-        let (Some(tree), Some(objects)) = (node.tree_id(), self.objects(owner)) else { return Ok(()) };
+        let (Some(tree), Some(objects)) = (node.tree_id(), self.objects(owner)) else {
+            return Ok(());
+        };
         for entry in objects.entries(&tree)? {
             if let Some(path) = entry.name().and_then(|name| at.child(name).ok()) {
                 self.walk_node(owner, &path, entry.node, found)?;
@@ -265,31 +308,65 @@ impl Workspace {
             && let Some(tree) = node.tree_id()
         {
             for entry in objects.entries(&tree)? {
-                if let Some(name) = entry.name().filter(|name| spot.place.full.child(name).is_ok()) {
+                if let Some(name) = entry
+                    .name()
+                    .filter(|name| spot.place.full.child(name).is_ok())
+                {
                     names.insert(name.to_owned(), kind_of_node(entry.node));
                 }
             }
         }
         for mount in self.mounts_below(&spot.place.full) {
-            if let Some(name) = mount.below(&spot.place.full).and_then(|rest| rest.parts().next().map(str::to_owned)) {
+            if let Some(name) = mount
+                .below(&spot.place.full)
+                .and_then(|rest| rest.parts().next().map(str::to_owned))
+            {
                 names.insert(name, Kind::Dir);
             }
         }
-        Ok(names.into_iter().map(|(name, kind)| Listed { name, kind }).collect())
+        Ok(names
+            .into_iter()
+            .map(|(name, kind)| Listed { name, kind })
+            .collect())
     }
 
     fn file(&self, place: &Place, node: Node) -> Result<File, WorkspaceError> {
         match (self.objects(place.owner), node.blob_id(), node.mode()) {
-            (Some(objects), Some(id), Some(mode)) => Ok(File { bytes: objects.read_blob(&id)?, mode }),
-            _ => Err(WorkspaceError::IsDirectory { path: place.full.to_string() }),
+            (Some(objects), Some(id), Some(mode)) => Ok(File {
+                bytes: objects.read_blob(&id)?,
+                mode,
+            }),
+            _ => Err(WorkspaceError::IsDirectory {
+                path: place.full.to_string(),
+            }),
         }
     }
 
-    /// The file that a write would replace; an error where no file can be.
-    fn writable(&self, spot: &Spot) -> Result<Option<Node>, WorkspaceError> {
+    /// The file that a write would replace; an error where no file can be, which then was found out by a look.
+    fn writable(&mut self, spot: &Spot) -> Result<Option<Node>, WorkspaceError> {
+        let writable = self.replaced(spot);
+        if writable.is_err() {
+            self.refused(spot);
+        }
+        writable
+    }
+
+    /// That something could not be done at a place rests on what is there.
+    fn refused(&mut self, spot: &Spot) {
+        let record = if matches!(spot.found, Found::Node(_)) {
+            Access::look
+        } else {
+            Access::read
+        };
+        self.access(&spot.place, record);
+    }
+
+    fn replaced(&self, spot: &Spot) -> Result<Option<Node>, WorkspaceError> {
         let full = spot.place.full.to_string();
         match &spot.found {
-            Found::Node(node) if node.mode() == Some(Mode::Gitlink) => Err(WorkspaceError::Submodule { path: full }),
+            Found::Node(node) if node.mode() == Some(Mode::Gitlink) => {
+                Err(WorkspaceError::Submodule { path: full })
+            }
             _ if self.kind_of(spot) == Kind::Dir => Err(WorkspaceError::IsDirectory { path: full }),
             Found::Node(node) => Ok(Some(*node)),
             Found::Absent => Ok(None),
@@ -303,104 +380,6 @@ impl Workspace {
             }
         }
     }
-
-    /// Puts one entry and records the write.
-    fn put(&mut self, place: &Place, node: Option<Node>) -> Result<(), WorkspaceError> {
-        let mut edits = Edits::new();
-        edits.put(&place.path, node);
-        self.edit(place.owner, &edits)?;
-        self.access(place, Access::write);
-        self.fold_writes(place.owner)
-    }
-
-    /// Keeps the journal small however many files are written one by one.
-    fn fold_writes(&mut self, owner: Owner) -> Result<(), WorkspaceError> {
-        let Owner::Mount(at) = owner else { return Ok(()) };
-        let Some(paths) = self.state.mounts.get(at).and_then(|mount| mount.access.crowded()) else { return Ok(()) };
-        let objects = self.opened(owner)?;
-        let mark = Node::leaf(Mode::File, &objects.write_blob(b"")?)?;
-        let mut edits = Edits::new();
-        paths.iter().for_each(|path| edits.put(path, Some(mark)));
-        let tree = objects.edit(&TreeId::empty(), &edits)?;
-        if let Some(mount) = self.state.mounts.get_mut(at) {
-            mount.access.fold(&tree);
-        }
-        Ok(())
-    }
-
-    fn wrote_all(&mut self, owner: Owner, at: &RepoPath, tree: &TreeId) {
-        if let Owner::Mount(position) = owner
-            && let Some(mount) = self.state.mounts.get_mut(position)
-        {
-            mount.access.write_all(at, tree);
-        }
-    }
-
-    fn edit(&mut self, owner: Owner, edits: &Edits) -> Result<(), WorkspaceError> {
-        let before = self.tree(owner);
-        let after = self.objects_to_write(owner)?.edit(&before, edits)?;
-        self.set_tree(owner, after);
-        Ok(())
-    }
-
-    fn tree(&self, owner: Owner) -> TreeId {
-        match owner {
-            Owner::Mount(at) => self.state.mounts.get(at).map(|mount| mount.tree.clone()),
-            Owner::Loose => self.state.loose.clone(),
-        }
-        .unwrap_or_else(TreeId::empty)
-    }
-
-    fn set_tree(&mut self, owner: Owner, tree: TreeId) {
-        match owner {
-            Owner::Mount(at) => {
-                if let Some(mount) = self.state.mounts.get_mut(at) {
-                    mount.tree = tree;
-                }
-            }
-            Owner::Loose => self.state.loose = Some(tree),
-        }
-    }
-
-    fn access(&mut self, place: &Place, record: fn(&mut Access, &RepoPath)) {
-        if let Owner::Mount(at) = place.owner
-            && let Some(mount) = self.state.mounts.get_mut(at)
-        {
-            record(&mut mount.access, &place.path);
-        }
-    }
-
-    /// The store of an owner; none for loose files while there are none.
-    fn objects(&self, owner: Owner) -> Option<&Objects> {
-        match owner {
-            Owner::Mount(at) => self.mirrors.get(&self.state.mounts.get(at)?.mirror),
-            Owner::Loose => self.scratch.as_ref(),
-        }
-    }
-
-    /// The store of an owner, which must exist.
-    fn opened(&self, owner: Owner) -> Result<&Objects, WorkspaceError> {
-        self.objects(owner).ok_or_else(|| {
-            let mount = match owner {
-                Owner::Mount(at) => self.state.mounts.get(at),
-                Owner::Loose => None,
-            };
-            WorkspaceError::MirrorGone { repo_url: mount.map(|mount| mount.repo_url.clone()).unwrap_or_default() }
-        })
-    }
-
-    /// The store of an owner; the one for loose files is made if this is the first of them.
-    fn objects_to_write(&mut self, owner: Owner) -> Result<&Objects, WorkspaceError> {
-        if owner == Owner::Loose && self.scratch.is_none() {
-            self.scratch = Some(Objects::open_or_create(&self.scratch_path)?);
-        }
-        self.opened(owner)
-    }
-}
-
-fn open_mirror(key: &MirrorKey, repo_url: &str, paths: &dyn MirrorPaths) -> Result<Objects, WorkspaceError> {
-    let gone = || WorkspaceError::MirrorGone { repo_url: repo_url.to_owned() };
-    Ok(Objects::open(&paths.path(key).ok_or_else(gone)?)?)
 }
 
 fn kind_of_node(node: Node) -> Kind {
@@ -413,5 +392,7 @@ fn kind_of_node(node: Node) -> Kind {
 
 #[cfg(test)]
 mod fixture;
+#[cfg(test)]
+mod sound;
 #[cfg(test)]
 mod tests;

@@ -31,7 +31,9 @@ impl Place {
     /// The full path of the first `depth` parts inside the owner.
     pub fn leading(&self, depth: usize) -> RepoPath {
         let steps = self.path.parts().count().saturating_sub(depth);
-        std::iter::successors(Some(self.full.clone()), RepoPath::parent).nth(steps).unwrap_or_else(RepoPath::root)
+        std::iter::successors(Some(self.full.clone()), RepoPath::parent)
+            .nth(steps)
+            .unwrap_or_else(RepoPath::root)
     }
 }
 
@@ -45,11 +47,24 @@ pub(super) struct Spot {
 impl Workspace {
     /// Which tree owns the path, as it is written.
     pub(super) fn locate(&self, full: &RepoPath) -> Place {
-        let mount = self.state.mounts.iter().enumerate().find_map(|(at, mount)| {
-            let path = full.below(&mount.path)?;
-            Some(Place { owner: Owner::Mount(at), path, full: full.clone() })
-        });
-        mount.unwrap_or_else(|| Place { owner: Owner::Loose, path: full.clone(), full: full.clone() })
+        let mount = self
+            .state
+            .mounts
+            .iter()
+            .enumerate()
+            .find_map(|(at, mount)| {
+                let path = full.below(&mount.path)?;
+                Some(Place {
+                    owner: Owner::Mount(at),
+                    path,
+                    full: full.clone(),
+                })
+            });
+        mount.unwrap_or_else(|| Place {
+            owner: Owner::Loose,
+            path: full.clone(),
+            full: full.clone(),
+        })
     }
 
     pub(super) fn find(&self, place: &Place) -> Result<Found, WorkspaceError> {
@@ -60,7 +75,11 @@ impl Workspace {
     }
 
     /// Follows links, the last part's own only if asked, until a place has none. A link that is followed was read.
-    pub(super) fn resolve(&mut self, path: &RepoPath, follow_last: bool) -> Result<Spot, WorkspaceError> {
+    pub(super) fn resolve(
+        &mut self,
+        path: &RepoPath,
+        follow_last: bool,
+    ) -> Result<Spot, WorkspaceError> {
         let mut at = path.clone();
         for _ in 0..=MOST_LINKS {
             let place = self.locate(&at);
@@ -73,7 +92,10 @@ impl Workspace {
             let rest = at.below(&link).unwrap_or_else(RepoPath::root);
             at = self.target(&link, node)?.join(&rest);
         }
-        Err(WorkspaceError::LinkLoop { path: path.to_string(), limit: MOST_LINKS })
+        Err(WorkspaceError::LinkLoop {
+            path: path.to_string(),
+            limit: MOST_LINKS,
+        })
     }
 
     fn target(&mut self, link: &RepoPath, node: Node) -> Result<RepoPath, WorkspaceError> {
@@ -81,19 +103,31 @@ impl Workspace {
         self.access(&place, Access::read);
         let target = String::from_utf8_lossy(&self.file(&place, node)?.bytes).into_owned();
         let dir = link.parent().unwrap_or_else(RepoPath::root);
-        dir.follow(&target).map_err(|source| WorkspaceError::Link { link: link.to_string(), target, source })
+        dir.follow(&target).map_err(|source| WorkspaceError::Link {
+            link: link.to_string(),
+            target,
+            source,
+        })
     }
 
     pub(super) fn mounts_below(&self, dir: &RepoPath) -> Vec<RepoPath> {
         let below = |path: &&RepoPath| path.below(dir).is_some_and(|rest| !rest.is_root());
-        self.state.mounts.iter().map(|mount| &mount.path).filter(below).cloned().collect()
+        self.state
+            .mounts
+            .iter()
+            .map(|mount| &mount.path)
+            .filter(below)
+            .cloned()
+            .collect()
     }
 
     /// What is at a resolved place; the directories that lead to a checkout are directories, and so is the root.
     pub(super) fn kind_of(&self, spot: &Spot) -> Kind {
         match &spot.found {
             Found::Node(node) => kind_of_node(*node),
-            _ if spot.place.full.is_root() || !self.mounts_below(&spot.place.full).is_empty() => Kind::Dir,
+            _ if spot.place.full.is_root() || !self.mounts_below(&spot.place.full).is_empty() => {
+                Kind::Dir
+            }
             _ => Kind::Absent,
         }
     }
@@ -102,3 +136,6 @@ impl Workspace {
 fn is_link(node: Node) -> bool {
     node.mode() == Some(Mode::Link)
 }
+
+#[cfg(test)]
+mod tests;

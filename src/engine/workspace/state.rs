@@ -78,9 +78,15 @@ impl WorkspaceState {
             let bulk: Vec<&str> = mount.access.bulk().map(|(_, tree)| tree.as_str()).collect();
             let head = mount.head().map(CommitId::as_str);
             let base = mount.base.as_ref().map(CommitId::as_str);
-            let ids = [Some(mount.tree.as_str()), head, base].into_iter().flatten().chain(bulk);
+            let ids = [Some(mount.tree.as_str()), head, base]
+                .into_iter()
+                .flatten()
+                .chain(bulk);
             ids.filter(|id| *id != TreeId::empty().as_str())
-                .map(|id| Pinned { mirror: mount.mirror.clone(), id: id.to_owned() })
+                .map(|id| Pinned {
+                    mirror: mount.mirror.clone(),
+                    id: id.to_owned(),
+                })
                 .collect::<Vec<_>>()
         };
         let mut pinned: Vec<Pinned> = self.mounts.iter().flat_map(of).collect();

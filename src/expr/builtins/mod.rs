@@ -3,6 +3,7 @@
 use super::ast::Node;
 use super::env::Env;
 use super::eval::{Budget, Evaluated, Machine};
+use super::ops;
 use super::value::Value;
 
 mod convert;
@@ -92,6 +93,16 @@ impl<'c> Call<'c, '_> {
         match self.argument(at) {
             Value::Int(number) => Ok(*number),
             _ => Err(self.wrong_type(at, "int")),
+        }
+    }
+
+    /// A count. Numbers from JSON and vars are floats, so whole ones count as ints here.
+    pub fn count(&self, at: usize) -> Result<i64, Trouble> {
+        match self.argument(at) {
+            Value::Float(number) if number.is_finite() && number.fract() == 0.0 => {
+                Ok(ops::truncate(*number))
+            }
+            _ => self.int(at),
         }
     }
 

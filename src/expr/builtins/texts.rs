@@ -71,7 +71,7 @@ fn pieces(call: &mut Call<'_, '_>, keep: bool) -> Given {
     let text = call.text(0)?;
     let separator = call.text(1)?;
     let limit = match call.given(2) {
-        Some(_) => call.int(2)?,
+        Some(_) => call.count(2)?,
         None => -1,
     };
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
@@ -104,7 +104,7 @@ pub(super) fn replace(call: &mut Call<'_, '_>) -> Given {
     let text = call.text(0)?;
     let (old, new) = (call.text(1)?, call.text(2)?);
     let count = match call.given(3) {
-        Some(_) => usize::try_from(call.int(3)?).unwrap_or(usize::MAX),
+        Some(_) => usize::try_from(call.count(3)?).unwrap_or(usize::MAX),
         None => usize::MAX,
     };
     let found = text.matches(old).take(count).count();
@@ -115,7 +115,7 @@ pub(super) fn replace(call: &mut Call<'_, '_>) -> Given {
 
 pub(super) fn repeat(call: &mut Call<'_, '_>) -> Given {
     let text = call.text(0)?;
-    let times = call.int(1)?;
+    let times = call.count(1)?;
     if times > MOST_REPEATS {
         return Err("memory budget exceeded".into());
     }

@@ -11,7 +11,7 @@ use super::super::value::Value;
 use super::{Evaluated, Machine, Stop, at, fault};
 
 /// Compiling a pattern costs about as much as this many nodes.
-const PATTERN_STEPS: u64 = 2_000;
+const PATTERN_STEPS: u64 = 10_000;
 
 impl Machine<'_> {
     pub(super) fn fold(&mut self, first: &Node, rest: &[Operation]) -> Evaluated {
@@ -95,13 +95,14 @@ impl Machine<'_> {
     }
 
     fn matches(&mut self, left: &Value, right: &Value) -> Result<Value, String> {
+        if left.is_nil() || right.is_nil() {
+            return Ok(Value::Bool(false));
+        }
         let pattern = match right {
-            Value::Nil => return Ok(Value::Bool(false)),
             Value::Str(pattern) => pattern.clone(),
             _ => return Err(ops::mismatch(Binary::Matches, left, right)),
         };
         let text = match left {
-            Value::Nil => return Ok(Value::Bool(false)),
             Value::Str(text) => text.clone(),
             Value::Bytes(bytes) => String::from_utf8_lossy(bytes).into(),
             _ => return Err(ops::mismatch(Binary::Matches, left, right)),

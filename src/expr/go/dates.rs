@@ -1,8 +1,12 @@
 //! `time`: layouts, as far as expressions use them.
 
-use jiff::civil::{DateTime, Weekday};
-use jiff::tz::{Offset, TimeZone};
+use jiff::civil::Weekday;
+use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Zoned};
+
+mod parse;
+
+pub(in super::super) use parse::parse;
 
 const MONTHS: [&str; 12] = [
     "January",
@@ -71,7 +75,7 @@ enum Item<'l> {
 }
 
 /// Longest first where one begins with another.
-const ITEMS: [(&str, Item<'static>); 36] = [
+const ITEMS: [(&str, Item<'static>); 32] = [
     ("January", Item::LongMonth),
     ("Jan", Item::ShortMonth),
     ("Monday", Item::LongDay),
@@ -104,10 +108,6 @@ const ITEMS: [(&str, Item<'static>); 36] = [
     ("Z07:00", Item::Offset(true, "h:m")),
     ("Z0700", Item::Offset(true, "hm")),
     ("Z07", Item::Offset(true, "h")),
-    (".000000000", Item::Fraction(9, true)),
-    (".000000", Item::Fraction(6, true)),
-    (".000", Item::Fraction(3, true)),
-    (".999999999", Item::Fraction(9, false)),
 ];
 
 fn items(layout: &str) -> Vec<Item<'_>> {
@@ -115,17 +115,21 @@ fn items(layout: &str) -> Vec<Item<'_>> {
     let (mut rest, mut text_start) = (layout, 0);
     let mut position = 0;
     while !rest.is_empty() {
-        let found = ITEMS.iter().find(|(name, _)| rest.starts_with(name));
+        let found = ITEMS
+            .iter()
+            .find(|(name, _)| rest.starts_with(name))
+            .map(|(name, item)| (name.len(), *item))
+            .or_else(|| fraction_item(rest));
         let width = match found {
-            Some((name, item)) => {
+            Some((width, item)) => {
                 if let Some(text) = layout.get(text_start..position)
                     && !text.is_empty()
                 {
                     items.push(Item::Text(text));
                 }
-                items.push(*item);
-                text_start = position + name.len();
-                name.len()
+                items.push(item);
+                text_start = position + width;
+                width
             }
             None => rest.chars().next().map_or(1, char::len_utf8),
         };
@@ -138,6 +142,18 @@ fn items(layout: &str) -> Vec<Item<'_>> {
         items.push(Item::Text(text));
     }
     items
+}
+
+/// A point or comma, then only zeros or only nines.
+fn fraction_item(rest: &str) -> Option<(usize, Item<'static>)> {
+    let digits = rest.strip_prefix(['.', ','])?;
+    let kind = digits.chars().next().filter(|c| matches!(c, '0' | '9'))?;
+    let count = digits.chars().take_while(|c| *c == kind).count();
+    let ends = !digits
+        .chars()
+        .nth(count)
+        .is_some_and(|c| c.is_ascii_digit());
+    ends.then_some((count + 1, Item::Fraction(count, kind == '0')))
 }
 
 /// `Time.Format`.
@@ -180,12 +196,12 @@ fn format_item(time: &Zoned, item: Item<'_>) -> String {
     }
 }
 
-pub(in super::super) fn month_name(time: &Zoned) -> &'static str {
+fn month_name(time: &Zoned) -> &'static str {
     let index = usize::try_from(time.month() - 1).unwrap_or(0);
     MONTHS.get(index).copied().unwrap_or_default()
 }
 
-pub(in super::super) fn day_name(time: &Zoned) -> &'static str {
+fn day_name(time: &Zoned) -> &'static str {
     let index = usize::try_from(time.weekday().to_monday_zero_offset()).unwrap_or(0);
     DAYS.get(index).copied().unwrap_or_default()
 }
@@ -196,7 +212,11 @@ pub(in super::super) fn weekday_number(day: Weekday) -> i64 {
 }
 
 fn abbreviation(time: &Zoned) -> String {
-    time.strftime("%Z").to_string()
+    let name = time.strftime("%Z").to_string();
+    if time.time_zone().iana_name().is_none() && name.starts_with(['+', '-']) {
+        return offset(time, false, "hm");
+    }
+    name
 }
 
 fn offset(time: &Zoned, zulu: bool, form: &str) -> String {
@@ -254,235 +274,35 @@ pub(in super::super) fn zone(name: &str) -> Result<TimeZone, String> {
     }
 }
 
-#[derive(Default)]
-struct Parts {
-    year: Option<i16>,
-    month: Option<i8>,
-    day: Option<i8>,
-    year_day: Option<i16>,
-    hour: i8,
-    minute: i8,
-    second: i8,
-    nanosecond: i32,
-    afternoon: Option<bool>,
-    offset: Option<i32>,
-    zone_name: Option<String>,
-}
-
-/// `time.ParseInLocation`; `zone` counts where the text names none.
-pub(in super::super) fn parse(text: &str, layout: &str, zone: &TimeZone) -> Result<Zoned, String> {
-    let fail = || format!("parsing time {text:?} as {layout:?}: cannot parse {text:?}");
-    let mut parts = Parts::default();
-    let mut rest = text;
-    let items = items(layout);
-    for item in &items {
-        rest = parse_item(rest, *item, &mut parts).ok_or_else(fail)?;
-        // Go takes a fraction after seconds also where the layout has none.
-        let seconds = matches!(item, Item::Second | Item::Second2);
-        let layout_has_fraction = items.iter().any(|item| matches!(item, Item::Fraction(..)));
-        if seconds && !layout_has_fraction && rest.starts_with(['.', ',']) {
-            rest = parse_fraction(rest, &mut parts).ok_or_else(fail)?;
-        }
-    }
-    if !rest.is_empty() {
-        return Err(format!("parsing time {text:?}: extra text: {rest:?}"));
-    }
-    assemble(parts, zone).ok_or_else(|| format!("parsing time {text:?}: a part is out of range"))
-}
-
-fn parse_item<'t>(text: &'t str, item: Item<'_>, parts: &mut Parts) -> Option<&'t str> {
-    match item {
-        Item::Text(expected) => text.strip_prefix(expected),
-        Item::LongMonth => named(text, &MONTHS, usize::MAX, &mut parts.month),
-        Item::ShortMonth => named(text, &MONTHS, 3, &mut parts.month),
-        Item::LongDay => named(text, &DAYS, usize::MAX, &mut None),
-        Item::ShortDay => named(text, &DAYS, 3, &mut None),
-        Item::Month | Item::Month2 => {
-            let (month, rest) = digits(text, 1, 2)?;
-            parts.month = i8::try_from(month).ok();
-            Some(rest)
-        }
-        Item::Day | Item::DaySpace | Item::Day2 => {
-            let (day, rest) = digits(text.trim_start_matches(' '), 1, 2)?;
-            parts.day = i8::try_from(day).ok();
-            Some(rest)
-        }
-        Item::YearDay3 => {
-            let (day, rest) = digits(text, 3, 3)?;
-            parts.year_day = i16::try_from(day).ok();
-            Some(rest)
-        }
-        Item::Hour24 | Item::Hour12 | Item::Hour12Two => small(text, &mut parts.hour),
-        Item::Minute | Item::Minute2 => small(text, &mut parts.minute),
-        Item::Second | Item::Second2 => small(text, &mut parts.second),
-        Item::Year => {
-            let (year, rest) = digits(text, 4, 4)?;
-            parts.year = i16::try_from(year).ok();
-            Some(rest)
-        }
-        Item::Year2 => {
-            let (year, rest) = digits(text, 2, 2)?;
-            let century = if year >= 69 { 1900 } else { 2000 };
-            parts.year = i16::try_from(year + century).ok();
-            Some(rest)
-        }
-        Item::UpperHalf | Item::LowerHalf => parse_half(text, parts),
-        Item::ZoneName => parse_zone_name(text, parts),
-        Item::Offset(zulu, form) => parse_offset(text, zulu, form, parts),
-        Item::Fraction(..) if text.starts_with(['.', ',']) => parse_fraction(text, parts),
-        Item::Fraction(_, keep) => (!keep).then_some(text),
-    }
-}
-
-fn digits(text: &str, least: usize, most: usize) -> Option<(i64, &str)> {
-    let count = text
-        .chars()
-        .take(most)
-        .take_while(char::is_ascii_digit)
-        .count();
-    if count < least {
-        return None;
-    }
-    let (number, rest) = text.split_at_checked(count)?;
-    Some((number.parse().ok()?, rest))
-}
-
-fn small<'t>(text: &'t str, into: &mut i8) -> Option<&'t str> {
-    let (number, rest) = digits(text, 1, 2)?;
-    *into = i8::try_from(number).ok()?;
-    Some(rest)
-}
-
-fn named<'t>(
-    text: &'t str,
-    names: &[&str],
-    length: usize,
-    into: &mut Option<i8>,
-) -> Option<&'t str> {
-    let (index, width) = names.iter().enumerate().find_map(|(index, name)| {
-        let name: String = name.chars().take(length).collect();
-        let head = text.get(..name.len())?;
-        head.eq_ignore_ascii_case(&name)
-            .then_some((index, name.len()))
-    })?;
-    *into = i8::try_from(index + 1).ok();
-    text.get(width..)
-}
-
-fn parse_half<'t>(text: &'t str, parts: &mut Parts) -> Option<&'t str> {
-    let (head, rest) = text.split_at_checked(2)?;
-    parts.afternoon = match head {
-        "AM" | "am" => Some(false),
-        "PM" | "pm" => Some(true),
-        _ => return None,
-    };
-    Some(rest)
-}
-
-fn parse_zone_name<'t>(text: &'t str, parts: &mut Parts) -> Option<&'t str> {
-    let width = text
-        .find(|c: char| !c.is_ascii_uppercase())
-        .unwrap_or(text.len());
-    let (name, rest) = text.split_at_checked(width)?;
-    if !(3..=5).contains(&name.len()) {
-        return None;
-    }
-    parts.zone_name = Some(name.to_owned());
-    Some(rest)
-}
-
-fn parse_offset<'t>(text: &'t str, zulu: bool, form: &str, parts: &mut Parts) -> Option<&'t str> {
-    if zulu && let Some(rest) = text.strip_prefix('Z') {
-        parts.offset = Some(0);
-        return Some(rest);
-    }
-    let sign = match text.chars().next()? {
-        '+' => 1,
-        '-' => -1,
-        _ => return None,
-    };
-    let mut rest = text.get(1..)?;
-    let mut seconds = 0;
-    for part in form.chars() {
-        if part == ':' {
-            rest = rest.strip_prefix(':')?;
-            continue;
-        }
-        let (number, after) = digits(rest, 2, 2)?;
-        let scale = match part {
-            'h' => 3600,
-            'm' => 60,
-            _ => 1,
-        };
-        seconds += i32::try_from(number).ok()? * scale;
-        rest = after;
-    }
-    parts.offset = Some(sign * seconds);
-    Some(rest)
-}
-
-fn parse_fraction<'t>(text: &'t str, parts: &mut Parts) -> Option<&'t str> {
-    let rest = text.get(1..)?;
-    let width = rest
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(rest.len());
-    let (digits, rest) = rest.split_at_checked(width)?;
-    if digits.is_empty() {
-        return None;
-    }
-    let nine: String = digits.chars().chain("000000000".chars()).take(9).collect();
-    parts.nanosecond = nine.parse().ok()?;
-    Some(rest)
-}
-
-fn assemble(parts: Parts, zone: &TimeZone) -> Option<Zoned> {
-    let hour = match parts.afternoon {
-        Some(true) if parts.hour < 12 => parts.hour + 12,
-        Some(false) if parts.hour == 12 => 0,
-        _ => parts.hour,
-    };
-    let civil = DateTime::new(
-        parts.year.unwrap_or(0),
-        parts.month.unwrap_or(1),
-        parts.day.unwrap_or(1),
-        hour,
-        parts.minute,
-        parts.second,
-        parts.nanosecond,
-    )
-    .ok()?;
-    let civil = match parts.year_day {
-        Some(day) if parts.month.is_none() => civil.with().day_of_year(day).build().ok()?,
-        _ => civil,
-    };
-    let zone = match (parts.offset, parts.zone_name.as_deref()) {
-        // Where the zone has this very offset then, Go keeps the zone.
-        (Some(seconds), _) => {
-            let offset = Offset::from_seconds(seconds).ok()?;
-            let instant = offset.to_timestamp(civil).ok()?;
-            if zone.to_offset(instant) == offset {
-                return Some(instant.to_zoned(zone.clone()));
-            }
-            TimeZone::fixed(offset)
-        }
-        (None, Some("UTC")) => TimeZone::UTC,
-        // A name that the zone does not use is taken for UTC, as Go does.
-        (None, Some(name)) => {
-            let there = civil.to_zoned(zone.clone()).ok()?;
-            if abbreviation(&there) == name {
-                return Some(there);
-            }
-            TimeZone::UTC
-        }
-        (None, None) => zone.clone(),
-    };
-    civil.to_zoned(zone).ok()
-}
-
 /// The difference in nanoseconds, kept within Go's range of durations.
 pub(in super::super) fn difference(left: &Zoned, right: &Zoned) -> i64 {
     let nanoseconds = left.duration_since(right).as_nanos();
     i64::try_from(nanoseconds).unwrap_or(if nanoseconds < 0 { i64::MIN } else { i64::MAX })
+}
+
+/// `Time.AddDate`: a day that the month does not have runs over into the next one.
+pub(in super::super) fn add_date(
+    time: &Zoned,
+    years: i64,
+    months: i64,
+    days: i64,
+) -> Option<Zoned> {
+    let civil = time.datetime();
+    let month = (i64::from(civil.year()).checked_add(years)?)
+        .checked_mul(12)?
+        .checked_add(i64::from(civil.month()) - 1)?
+        .checked_add(months)?;
+    let first = civil
+        .with()
+        .year(i16::try_from(month.div_euclid(12)).ok()?)
+        .month(i8::try_from(month.rem_euclid(12) + 1).ok()?)
+        .day(1)
+        .build()
+        .ok()?;
+    let days = days.checked_add(i64::from(civil.day()) - 1)?;
+    let span = jiff::Span::new().try_days(days).ok()?;
+    let there = first.checked_add(span).ok()?;
+    there.to_zoned(time.time_zone().clone()).ok()
 }
 
 /// A time later by so many nanoseconds; `None` beyond the calendar.

@@ -14,10 +14,19 @@ pub(in super::super) fn translate(pattern: &str) -> String {
         match c {
             '\\' => escape(&mut chars, &mut out, false),
             '[' => class(&mut chars, &mut out),
+            '{' if !repeats(chars.clone()) => out.push_str("\\{"),
             c => out.push(c),
         }
     }
     out
+}
+
+/// Whether what follows `{` makes it a repetition; in Go it is a plain character otherwise.
+fn repeats(rest: Peekable<Chars<'_>>) -> bool {
+    let body: String = rest.take_while(|c| *c != '}').take(12).collect();
+    let (least, most) = body.split_once(',').unwrap_or((&body, ""));
+    let digits = |text: &str| text.chars().all(|c| c.is_ascii_digit());
+    !least.is_empty() && digits(least) && digits(most)
 }
 
 fn escape(chars: &mut Peekable<Chars<'_>>, out: &mut String, in_class: bool) {
@@ -112,6 +121,8 @@ mod tests {
             ("^[[:alpha:]]+$", "abc", true),
             (r"^v\d+\.\d+$", "v1.2", true),
             (r"(?i)^ÄB$", "äb", true),
+            ("^a{2}{$", "aa{", true),
+            (r#"^{"a":1}$"#, r#"{"a":1}"#, true),
         ] {
             let regex = regex::Regex::new(&translate(pattern)).unwrap();
             assert_eq!(regex.is_match(text), matches, "{pattern} on {text}");

@@ -70,6 +70,10 @@ pub(in super::super) fn quoted(text: &str) -> String {
 /// Go's `unicode.IsPrint` and the standard library's escaping agree on which characters are shown.
 /// A leading letter keeps combining marks from being escaped only for standing first.
 fn is_printable(c: char) -> bool {
+    // The standard library escapes this one for the sake of char literals.
+    if c == '\'' {
+        return true;
+    }
     let text: String = ['a', c].iter().collect();
     text.escape_debug().nth(1) == Some(c)
 }

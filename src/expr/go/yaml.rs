@@ -12,7 +12,7 @@ pub(in super::super) fn marshal(value: &Value) -> Result<String, String> {
         Value::Map(map) if !map.entries().is_empty() => block(&mut out, value, 0, false),
         Value::Record(_) => block(&mut out, value, 0, false),
         _ => {
-            out.push_str(&scalar(value, 0));
+            out.push_str(&scalar(value, INDENT));
             out.push('\n');
         }
     }
@@ -20,6 +20,11 @@ pub(in super::super) fn marshal(value: &Value) -> Result<String, String> {
 }
 
 const INDENT: usize = 4;
+
+/// yaml.v3 keeps to multiples of four, also below the two columns that `- ` takes.
+fn deeper(indent: usize) -> usize {
+    (indent / INDENT + 1) * INDENT
+}
 
 /// A map or list with content. `inline` is true right after `- `, where the first line needs no indent.
 fn block(out: &mut String, value: &Value, indent: usize, inline: bool) {
@@ -33,14 +38,14 @@ fn block(out: &mut String, value: &Value, indent: usize, inline: bool) {
                     out.push(' ');
                     block(out, item, indent + 2, true);
                 } else {
-                    inline_scalar(out, item, indent);
+                    inline_scalar(out, item, indent + 2);
                 }
             }
         }
         Value::Map(map) => {
             for (key, value) in natural(map) {
                 margin(out, indent, &mut first);
-                entry(out, &key_text(key), value, indent);
+                entry(out, &key_text(key, indent), value, indent);
             }
         }
         Value::Record(record) => {
@@ -64,17 +69,21 @@ fn margin(out: &mut String, indent: usize, first: &mut bool) {
 fn entry(out: &mut String, key: &str, value: &Value, indent: usize) {
     out.push_str(key);
     out.push(':');
-    if is_block(value) {
+    if is_block(value) && key.starts_with("? ") {
+        out.push_str("   ");
+        block(out, value, deeper(indent), true);
+    } else if is_block(value) {
         out.push('\n');
-        block(out, value, indent + INDENT, false);
+        block(out, value, deeper(indent), false);
     } else {
-        inline_scalar(out, value, indent);
+        inline_scalar(out, value, deeper(indent));
     }
 }
 
+/// `indent` is where further lines of a literal begin.
 fn inline_scalar(out: &mut String, value: &Value, indent: usize) {
     out.push(' ');
-    out.push_str(&scalar(value, indent + INDENT));
+    out.push_str(&scalar(value, indent));
     out.push('\n');
 }
 
@@ -105,26 +114,30 @@ fn scalar(value: &Value, indent: usize) -> String {
     }
 }
 
-fn key_text(key: &Key) -> String {
+/// A key of several lines is written out with `? `.
+fn key_text(key: &Key, indent: usize) -> String {
     match key {
         Key::Nil => "null".to_owned(),
-        Key::Str(text) if text.contains('\n') => double_quoted(text),
+        Key::Str(text) if text.contains(['\n', '\r', '\u{85}']) => {
+            let text = string(text, deeper(indent));
+            format!("? {text}\n{}", " ".repeat(indent))
+        }
         Key::Str(text) => string(text, 0),
         other => print::plain(&other.to_value()),
     }
 }
 
+/// In this order: text with lines is literal, text that reads as something else is in double quotes,
+/// the rest is plain where the characters allow it.
 fn string(text: &str, indent: usize) -> String {
-    if text
-        .chars()
-        .any(|c| c.is_control() && c != '\n' && c != '\t')
-    {
-        return double_quoted(text);
-    }
+    let special = text.chars().any(|c| !is_printable(c) && c != '\t');
     if text.contains('\n') {
+        if special || text.ends_with(' ') || text.contains(" \n") {
+            return double_quoted(text);
+        }
         return literal(text, indent);
     }
-    if reads_as_other(text) {
+    if special || text.contains('\t') || reads_as_other(text) {
         return double_quoted(text);
     }
     if plain_is_safe(text) {
@@ -133,9 +146,18 @@ fn string(text: &str, indent: usize) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
+/// What yaml.v3 writes as it is: nothing beyond the basic plane, and no byte order mark.
+fn is_printable(c: char) -> bool {
+    match c {
+        '\u{feff}' => false,
+        '\n' | ' '..='~' | '\u{a0}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' => true,
+        _ => false,
+    }
+}
+
 fn literal(text: &str, indent: usize) -> String {
     let mut out = String::from("|");
-    if text.starts_with([' ', '\n', '\t']) {
+    if text.starts_with([' ', '\n']) {
         out.push_str(&INDENT.to_string());
     }
     if !text.ends_with('\n') {
@@ -147,7 +169,7 @@ fn literal(text: &str, indent: usize) -> String {
     for line in body.split('\n') {
         out.push('\n');
         if !line.is_empty() {
-            out.push_str(&" ".repeat(indent.max(INDENT)));
+            out.push_str(&" ".repeat(indent));
             out.push_str(line);
         }
     }
@@ -156,67 +178,86 @@ fn literal(text: &str, indent: usize) -> String {
 
 /// Text that a YAML 1.1 or 1.2 reader takes for null, a bool, a number or a date.
 fn reads_as_other(text: &str) -> bool {
-    const WORDS: [&str; 20] = [
-        "", "~", "null", "true", "false", "y", "n", "yes", "no", "on", "off", ".nan", ".inf",
-        "+.inf", "-.inf", "<<", "=", "inf", "nan", "infinity",
+    const WORDS: [&str; 14] = [
+        "", "~", "<<", "null", "true", "false", "y", "n", "yes", "no", "on", "off", ".nan", ".inf",
     ];
-    let lower = text.to_ascii_lowercase();
-    let cased = [lower.clone(), lower.to_ascii_uppercase(), capital(&lower)];
-    if WORDS.contains(&lower.as_str()) && !matches!(lower.as_str(), "inf" | "nan" | "infinity") {
-        return lower == ".nan" || cased.iter().any(|form| form == text);
-    }
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
-    let starts_as_number = unsigned.starts_with(|c: char| c.is_ascii_digit() || c == '.');
-    starts_as_number && (is_number(unsigned) || is_date(text) || is_base_60(unsigned))
+    let lower = unsigned.to_ascii_lowercase();
+    let signed = unsigned.len() != text.len();
+    if WORDS.contains(&lower.as_str()) && (!signed || lower == ".inf") {
+        let cased = [lower.to_ascii_uppercase(), capital(&lower), lower];
+        return unsigned == ".NaN" || cased.iter().any(|form| form == unsigned);
+    }
+    is_number(unsigned) || is_base_60(unsigned) || (!signed && is_time(text))
 }
 
+/// `True` of `true`, `.Inf` of `.inf`; but yaml.v3 writes `.NaN` in its own way.
 fn capital(lower: &str) -> String {
-    let mut chars = lower.chars();
-    chars
+    if lower == ".nan" {
+        return ".NaN".to_owned();
+    }
+    let (dot, word) = match lower.strip_prefix('.') {
+        Some(word) => (".", word),
+        None => ("", lower),
+    };
+    let mut chars = word.chars();
+    let first: String = chars
         .next()
-        .map(|first| first.to_ascii_uppercase().to_string() + chars.as_str())
-        .unwrap_or_default()
+        .map(|c| c.to_ascii_uppercase())
+        .into_iter()
+        .collect();
+    format!("{dot}{first}{}", chars.as_str())
 }
 
-fn is_number(text: &str) -> bool {
-    let plain = text.replace('_', "");
+fn is_number(unsigned: &str) -> bool {
+    if !unsigned.starts_with(|c: char| c.is_ascii_digit() || c == '.') {
+        return false;
+    }
+    let plain = unsigned.replace('_', "").to_ascii_lowercase();
     let digits = |prefix: &str, radix: u32| {
-        plain
-            .strip_prefix(prefix)
-            .is_some_and(|digits| u64::from_str_radix(digits, radix).is_ok())
+        plain.strip_prefix(prefix).is_some_and(|digits| {
+            !digits.starts_with('+') && u64::from_str_radix(digits, radix).is_ok()
+        })
     };
     if digits("0x", 16) || digits("0b", 2) || digits("0o", 8) {
         return true;
     }
     let float_like = plain
         .chars()
-        .all(|c| c.is_ascii_digit() || "+-.eE".contains(c));
+        .all(|c| c.is_ascii_digit() || "+-.e".contains(c));
     float_like && numbers::parse_float(&plain).is_some()
 }
 
-fn is_base_60(text: &str) -> bool {
-    let mut parts = text.split(':');
+/// `1:30`, which YAML 1.1 reads as ninety.
+fn is_base_60(unsigned: &str) -> bool {
+    let (whole, fraction) = unsigned.split_once('.').unwrap_or((unsigned, ""));
+    let mut parts = whole.split(':');
     let first = parts.next().unwrap_or_default();
     let rest: Vec<&str> = parts.collect();
+    let digits = |text: &str| text.chars().all(|c| c.is_ascii_digit() || c == '_');
     !rest.is_empty()
-        && !first.is_empty()
-        && first.chars().all(|c| c.is_ascii_digit() || c == '_')
+        && first.starts_with(|c: char| c.is_ascii_digit())
+        && digits(first)
+        && digits(fraction)
         && rest.iter().all(|part| {
-            let whole = part.split('.').next().unwrap_or_default();
-            (1..=2).contains(&whole.len()) && whole.parse::<u8>().is_ok_and(|n| n < 60)
+            (1..=2).contains(&part.len())
+                && digits(part)
+                && part.parse::<u8>().is_ok_and(|n| n < 60)
         })
 }
 
-fn is_date(text: &str) -> bool {
-    let head = text.split(['T', 't', ' ']).next().unwrap_or_default();
-    let parts: Vec<&str> = head.split('-').collect();
-    let numeric = parts
-        .iter()
-        .all(|part| !part.is_empty() && part.chars().all(|c| c.is_ascii_digit()));
-    match parts.as_slice() {
-        [year, month, day] => numeric && year.len() == 4 && month.len() <= 2 && day.len() <= 2,
-        _ => false,
-    }
+fn is_time(text: &str) -> bool {
+    let layouts = [
+        "2006-1-2",
+        "2006-1-2 15:4:5",
+        "2006-1-2T15:4:5Z07:00",
+        "2006-1-2t15:4:5Z07:00",
+    ];
+    let year_first = text.chars().take(4).all(|c| c.is_ascii_digit());
+    year_first
+        && layouts
+            .iter()
+            .any(|layout| dates::parse(text, layout, &jiff::tz::TimeZone::UTC).is_ok())
 }
 
 fn plain_is_safe(text: &str) -> bool {
@@ -224,21 +265,19 @@ fn plain_is_safe(text: &str) -> bool {
     let Some(first) = chars.next() else {
         return false;
     };
-    let second = chars.next();
     let indicator = match first {
         ',' | '[' | ']' | '{' | '}' | '#' | '&' | '*' | '!' | '|' | '>' | '\'' | '"' | '%'
         | '@' | '`' => true,
-        '-' | '?' | ':' => second.is_none_or(char::is_whitespace),
+        '-' | '?' | ':' => chars.next().is_none_or(|second| second == ' '),
         _ => false,
     };
     !(indicator
         || text.starts_with("---")
         || text.starts_with("...")
-        || text.starts_with([' ', '\t'])
-        || text.ends_with([' ', '\t', ':'])
+        || text.starts_with(' ')
+        || text.ends_with([' ', ':'])
         || text.contains(": ")
-        || text.contains(" #")
-        || text.contains('\t'))
+        || text.contains(" #"))
 }
 
 fn double_quoted(text: &str) -> String {
@@ -256,10 +295,13 @@ fn double_quoted(text: &str) -> String {
             '\u{b}' => out.push_str("\\v"),
             '\u{c}' => out.push_str("\\f"),
             '\u{1b}' => out.push_str("\\e"),
-            c if c.is_control() && u32::from(c) < 0x100 => {
-                out.push_str(&format!("\\x{:02X}", u32::from(c)));
-            }
-            c => out.push(c),
+            '\u{85}' => out.push_str("\\N"),
+            '\u{2028}' => out.push_str("\\L"),
+            '\u{2029}' => out.push_str("\\P"),
+            c if is_printable(c) => out.push(c),
+            c if u32::from(c) < 0x100 => out.push_str(&format!("\\x{:02X}", u32::from(c))),
+            c if u32::from(c) < 0x10000 => out.push_str(&format!("\\u{:04X}", u32::from(c))),
+            c => out.push_str(&format!("\\U{:08X}", u32::from(c))),
         }
     }
     out.push('"');
@@ -297,3 +339,6 @@ fn natural_parts(text: &str) -> Vec<Part> {
     }
     parts
 }
+
+#[cfg(test)]
+mod tests;

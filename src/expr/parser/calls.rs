@@ -3,6 +3,7 @@
 use super::super::ast::{Node, NodeKind};
 use super::super::builtins::{self, Builtin, Shape};
 use super::super::lexer::{Fault, Kind, Token};
+use super::operations::literal_type;
 use super::{Parsed, Parser, above};
 
 impl Parser {
@@ -32,6 +33,9 @@ impl Parser {
                 builtin
                     .check_count(arguments.len())
                     .map_err(|message| Fault::new(name.span, message))?;
+                if builtin.name == "get" {
+                    check_get(&arguments)?;
+                }
                 NodeKind::Builtin(builtin, arguments)
             }
             None => NodeKind::Call(name.value.into(), arguments),
@@ -78,5 +82,26 @@ impl Parser {
             ));
         }
         node
+    }
+}
+
+/// `get` forgives whatever it meets at run time, so what can never be looked into is told before.
+fn check_get(arguments: &[Node]) -> Result<(), Fault> {
+    let [target, key] = arguments else {
+        return Ok(());
+    };
+    if let Some((name @ ("bool" | "int" | "float64"), _)) = literal_type(target) {
+        return Err(Fault::new(
+            target.span,
+            format!("type {name} does not support indexing"),
+        ));
+    }
+    let list = matches!(target.kind, NodeKind::Array(_) | NodeKind::Fold(..));
+    match literal_type(key) {
+        Some((name @ ("bool" | "float64"), _)) if list => Err(Fault::new(
+            key.span,
+            format!("non-integer slice index {name}"),
+        )),
+        _ => Ok(()),
     }
 }

@@ -166,7 +166,7 @@ fn check_literals(left: &Node, operation: &Operation, written: &str) -> Result<(
     ))
 }
 
-fn literal_type(node: &Node) -> Option<(&'static str, u8)> {
+pub(super) fn literal_type(node: &Node) -> Option<(&'static str, u8)> {
     match node.kind {
         NodeKind::Bool(_) => Some(("bool", 0)),
         NodeKind::Int(_) => Some(("int", 1)),

@@ -1,7 +1,7 @@
 //! `${{ }}` and `${% %}` inside strings and JSON, scanned and typed exactly as Kargo does it.
 //!
 //! Results are spliced as text (text as it is, anything else as JSON), and the whole string then gets
-//! a type: see [`retype`]. So `${{ 42 }}` is a number and so is `${{ '42' }}`, while `${{ quote(42) }}`
+//! a type by the rule in `retype`. So `${{ 42 }}` is a number and so is `${{ '42' }}`, while `${{ quote(42) }}`
 //! is the text `42`; a string without delimiters stays what it is. A short commit id of digits only
 //! turns into a number, as in Kargo, unless it is quoted. An expression ends at the first `}}`: one
 //! that contains `}}` is written in `${% %}`.

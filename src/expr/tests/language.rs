@@ -1,6 +1,6 @@
 //! The grammar and what it means, beyond the peer tables.
 
-use crate::expr::value::{Field, Record};
+use crate::expr::value::{Field, Object, Record};
 use crate::expr::{Env, Value, evaluate, parse};
 
 fn env() -> Env<'static> {
@@ -181,7 +181,15 @@ fn texts_are_written_as_go_writes_them() {
 fn dates() {
     gives(
         "date('2024-02-29').AddDate(1, 0, 1).Format('Mon, 02 Jan 2006')",
-        "Sat, 01 Mar 2025",
+        "Sun, 02 Mar 2025",
+    );
+    gives(
+        "date('2024-01-31').AddDate(-1, 1, 0).Format('2006-01-02')",
+        "2023-03-03",
+    );
+    gives(
+        "date('5.6.24 7:08,25', '2.1.06 15:04,00').Format('2006-01-02')",
+        "2024-06-05",
     );
     gives("(date('2024-03-01') - date('2024-02-28')).Hours()", "48");
     gives(
@@ -216,9 +224,53 @@ fn split_and_replace_at_their_edges() {
     gives("splitAfter('a,b,', ',')", "[\"a,\",\"b,\",\"\"]");
     gives("replace('abc', '', '-')", "-a-b-c-");
     gives("replace('aaa', 'a', 'b', -1)", "bbb");
+    gives(
+        "repeat('ab', fromJSON('2')) + 'abcd'[:fromJSON('2')]",
+        "ababab",
+    );
     gives("trim('xxaxx', 'x') + trimPrefix('  a')", "a a");
     gives(
         "upper('straße') + lower('ΑΣ')",
         "STRAßEας".replace('ς', "σ").as_str(),
     );
+}
+
+/// What `http` offers its expressions: fields and a method on one value.
+#[derive(Debug)]
+struct Response;
+
+impl Object for Response {
+    fn type_name(&self) -> &str {
+        "response"
+    }
+    fn field(&self, name: &str) -> Option<Value> {
+        (name == "status").then_some(Value::Int(200))
+    }
+    fn call(&self, method: &str, arguments: &[Value]) -> Option<Result<Value, String>> {
+        match (method, arguments) {
+            ("header", [Value::Str(name)]) => Some(Ok(Value::from(format!("<{name}>")))),
+            ("header", _) => Some(Err("a header has a name".to_owned())),
+            _ => None,
+        }
+    }
+    fn marshal(&self) -> Value {
+        Value::map([("status", Value::Int(200))])
+    }
+}
+
+#[test]
+fn a_host_value_has_fields_and_methods() {
+    let env = Env::new().with("response", Value::Object(std::sync::Arc::new(Response)));
+    let text = |source: &str| match evaluate(source, &env) {
+        Ok(value) => value.to_text().unwrap(),
+        Err(why) => why.to_string(),
+    };
+    assert_eq!(
+        text("response.status == 200 && response.header('X') == '<X>'"),
+        "true"
+    );
+    assert_eq!(text("response"), "{\"status\":200}");
+    assert!(text("response.header(1)").starts_with("a header has a name (1:10)"));
+    assert!(text("response.body").starts_with("cannot fetch body from response"));
+    assert!(text("response.close()").starts_with("type response has no method close"));
 }

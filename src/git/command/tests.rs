@@ -4,7 +4,10 @@ use super::*;
 
 fn fake(dir: &Path, script: &str) -> Git {
     let program = dir.join("git");
-    fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
+    // Copied by a child: a file that this process wrote may still be open in a fork of another test.
+    let draft = dir.join("draft");
+    fs::write(&draft, format!("#!/bin/sh\n{script}\n")).unwrap();
+    assert!(std::process::Command::new("cp").arg(&draft).arg(&program).status().unwrap().success());
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
     let path = format!("{}:/usr/bin:/bin", dir.display());
     let settings = GitSettings { env: vec![("PATH".into(), path.into())], ..GitSettings::default() };
@@ -88,7 +91,7 @@ async fn a_hung_command_is_ended_with_its_children() {
     let git = fake(dir.path(), HANGS);
     let mut login = Prepared::default();
     login.secrets.push("s3cret".into());
-    let hung = Call { deadline: Some(Duration::from_millis(700)), login, ..call("fetch") };
+    let hung = Call { deadline: Some(Duration::from_secs(2)), login, ..call("fetch") };
     let error = git.run(hung).await.err().unwrap();
     assert!(matches!(error, GitError::TimedOut { .. }), "{error}");
     assert!(error.to_string().ends_with(": *** waits"), "{error}");

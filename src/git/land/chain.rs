@@ -91,7 +91,7 @@ impl Drop for Task {
 
 /// In a task of its own: a panic in a member is that member's failure.
 async fn place(entry: &Entry, tip: Option<CommitId>, round: u32) -> Attempt {
-    if entry.until <= Instant::now() {
+    if entry.ticket.until <= Instant::now() {
         return Attempt::Late;
     }
     let member = std::sync::Arc::clone(&entry.request.member);
@@ -99,7 +99,7 @@ async fn place(entry: &Entry, tip: Option<CommitId>, round: u32) -> Attempt {
     tokio::select! {
         done = &mut task.0 => Attempt::Done(done.unwrap_or_else(|e| Err(NotPlaced::Failed(Box::new(e))))),
         () = entry.ticket.cancelled.notified() => Attempt::CalledBack,
-        () = sleep_until(entry.until.into()) => Attempt::Late,
+        () = sleep_until(entry.ticket.until.into()) => Attempt::Late,
     }
 }
 

@@ -7,7 +7,7 @@ use crate::git::{
     branch::BranchName,
     id::CommitId,
     mirror::{
-        FetchError, Mirror, MirrorError, RemoteTip,
+        FetchError, Mirror, RemoteTip,
         history::{self, Walk},
     },
 };
@@ -26,22 +26,29 @@ pub async fn already_landed(
 ) -> Result<Option<CommitId>, FetchError> {
     let tips = mirror.fetch(std::slice::from_ref(branch)).await?;
     let RemoteTip::At(tip) = tips.get(branch) else { return Ok(None) };
-    let mut deeper = DEEPEN.iter();
-    loop {
-        let walk = walk(mirror, &tip, base).await?;
-        if let Some(found) = walk.marked.get(header) {
-            return Ok(Some(found.clone()));
-        }
-        if !walk.cut || (walk.met_base && base.is_some()) {
-            return Ok(None);
-        }
-        let Some(commits) = deeper.next() else { return Ok(None) };
-        mirror.deepen(branch, *commits).await?;
-    }
+    let walk = search(mirror, branch, &tip, base, std::slice::from_ref(header)).await?;
+    Ok(walk.marked.get(header).cloned())
 }
 
-/// The headers from `tip` down to `base`.
-pub(super) async fn walk(mirror: &Mirror, tip: &CommitId, base: Option<&CommitId>) -> Result<Walk, MirrorError> {
-    let (tip, base) = (tip.clone(), base.cloned());
-    mirror.in_objects("walking a branch", move |repository| history::walk(repository, &tip, base.as_ref())).await
+/// The headers from `tip` down to `base`. Where neither the base nor all that is wanted is met before
+/// the known history ends, more of it is fetched.
+pub(super) async fn search(
+    mirror: &Mirror,
+    branch: &BranchName,
+    tip: &CommitId,
+    base: Option<&CommitId>,
+    wanted: &[HeaderKey],
+) -> Result<Walk, FetchError> {
+    let mut deeper = DEEPEN.iter();
+    loop {
+        let (from, to) = (tip.clone(), base.cloned());
+        let walk = mirror
+            .in_objects("walking a branch", move |repository| history::walk(repository, &from, to.as_ref()))
+            .await?;
+        if !walk.cut || walk.met_base || wanted.iter().all(|header| walk.marked.contains_key(header)) {
+            return Ok(walk);
+        }
+        let Some(commits) = deeper.next() else { return Ok(walk) };
+        mirror.deepen(branch, *commits).await?;
+    }
 }

@@ -80,8 +80,15 @@ pub enum NotPlaced {
 pub struct LandBudget {
     /// Pushes that may be lost to others, at least 1.
     pub max_attempts: u32,
-    /// Time in all, waiting included.
+    /// Time in all, waiting included; a day at most.
     pub time: Duration,
+}
+
+impl LandBudget {
+    /// The end of it, counted from now. More than a day is no budget, and overflows clocks.
+    fn until(&self) -> Instant {
+        Instant::now() + self.time.min(Duration::from_secs(86_400))
+    }
 }
 
 impl Default for LandBudget {
@@ -264,12 +271,11 @@ impl Landers {
             Arc::clone(queues.entry(key).or_insert_with(|| Arc::new(Queue::new(self.settings))))
         };
         let branch = request.branch.clone();
-        let until = Instant::now() + request.budget.time;
         let (ticket, mut result) = Queue::join(&queue, request);
         let leaving = Leaving { queue: &queue, ticket: &ticket };
         let ended = tokio::select! {
             ended = &mut result => ended,
-            () = sleep_until(until.into()) => {
+            () = sleep_until(ticket.until.into()) => {
                 if ticket.cancel() {
                     return Err(ticket.exhausted(branch));
                 }

@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{
-    LandError,
+    HeaderKey, LandError,
     chain::{Chain, Link},
     fact, pause,
     queue::{Entry, Queue},
@@ -45,6 +45,11 @@ pub fn nothing_to_push(queue: &Queue, chain: Chain) {
         entry.resolve(Err(error));
     }
     queue.again(chain.left);
+}
+
+/// What marks these members' commits.
+pub fn headers(entries: &[Entry]) -> Vec<HeaderKey> {
+    entries.iter().map(|entry| entry.request.header.clone()).collect()
 }
 
 /// Resolves those whose header was met on the branch; returns the others.
@@ -87,7 +92,7 @@ pub fn after_trouble(queue: &Queue, entries: Vec<Entry>, error: &FetchError) {
     for mut entry in entries {
         entry.troubles += 1;
         entry.ticket.note(&error.to_string());
-        if entry.troubles < tries && at < entry.until {
+        if entry.troubles < tries && at < entry.ticket.until {
             entry.pause = Some(at);
             again.push(entry);
         } else {
@@ -172,7 +177,7 @@ impl Pushed<'_> {
     async fn look(&self, entries: &mut Vec<Entry>) -> Result<RemoteTip, FetchError> {
         let now = self.mirror.fetch(std::slice::from_ref(self.branch)).await?.get(self.branch);
         if let RemoteTip::At(tip) = &now {
-            let walk = fact::walk(self.mirror, tip, self.tip.commit()).await?;
+            let walk = fact::search(self.mirror, self.branch, tip, self.tip.commit(), &headers(entries)).await?;
             *entries = without_landed(std::mem::take(entries), &walk);
         }
         Ok(now)
@@ -185,7 +190,7 @@ impl Pushed<'_> {
         let mut again = Vec::new();
         for mut entry in entries {
             entry.races += 1;
-            if entry.races < entry.request.budget.max_attempts && at < entry.until {
+            if entry.races < entry.request.budget.max_attempts && at < entry.ticket.until {
                 entry.pause = Some(at);
                 again.push(entry);
             } else {

@@ -32,6 +32,7 @@ impl QueueKey {
 pub struct Ticket {
     pub arrival: u64,
     since: Instant,
+    pub until: Instant,
     state: Mutex<State>,
     pub cancelled: Notify,
 }
@@ -107,7 +108,6 @@ impl Ticket {
 pub struct Entry {
     pub request: Arc<LandRequest>,
     pub ticket: Arc<Ticket>,
-    pub until: Instant,
     result: oneshot::Sender<Result<Landed, LandError>>,
     /// Part of a refused batch that is being halved: goes with exactly these.
     pub group: Option<u64>,
@@ -205,13 +205,16 @@ impl Queue {
         request: LandRequest,
     ) -> (Arc<Ticket>, oneshot::Receiver<Result<Landed, LandError>>) {
         let (sender, receiver) = oneshot::channel();
-        let since = Instant::now();
         let mut waiting = locked(&queue.waiting);
         waiting.arrivals += 1;
-        let ticket =
-            Arc::new(Ticket { arrival: waiting.arrivals, since, state: Mutex::default(), cancelled: Notify::new() });
+        let ticket = Arc::new(Ticket {
+            arrival: waiting.arrivals,
+            since: Instant::now(),
+            until: request.budget.until(),
+            state: Mutex::default(),
+            cancelled: Notify::new(),
+        });
         let entry = Entry {
-            until: since + request.budget.time,
             request: Arc::new(request),
             ticket: Arc::clone(&ticket),
             result: sender,

@@ -25,7 +25,7 @@ pub async fn run(queue: &Queue, batch: Vec<Entry>) {
         Ok(tip) => tip,
         Err(error) => return outcome::after_trouble(queue, batch, &error),
     };
-    let batch = match settle_unsure(&mirror, batch, &tip).await {
+    let batch = match settle_unsure(&mirror, &branch, batch, &tip).await {
         Ok(batch) => batch,
         Err((batch, error)) => return outcome::after_trouble(queue, batch, &error),
     };
@@ -69,6 +69,7 @@ async fn tip(
 /// Entries whose push ended without an answer may be on the branch.
 async fn settle_unsure(
     mirror: &Mirror,
+    branch: &BranchName,
     batch: Vec<Entry>,
     tip: &RemoteTip,
 ) -> Result<Vec<Entry>, (Vec<Entry>, FetchError)> {
@@ -76,9 +77,10 @@ async fn settle_unsure(
     let mut batch = batch;
     // Each turn settles at least the entry that it was made for.
     while let Some(before) = batch.iter().find_map(|entry| entry.unsure.clone()) {
-        let walk = match fact::walk(mirror, tip, before.commit()).await {
+        let wanted = outcome::headers(&batch);
+        let walk = match fact::search(mirror, branch, tip, before.commit(), &wanted).await {
             Ok(walk) => walk,
-            Err(error) => return Err((batch, error.into())),
+            Err(error) => return Err((batch, error)),
         };
         let (asked, others) = batch.into_iter().partition(|entry| entry.unsure.as_ref() == Some(&before));
         batch = outcome::without_landed(asked, &walk);

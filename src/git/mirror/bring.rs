@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, time::Instant};
 
-use super::{FetchError, Mirror, MirrorError, RemoteTip, blocking, book, locked, open};
+use super::{FetchError, Mirror, MirrorError, RemoteTip, blocking, book, incoming, locked, open};
 use crate::git::{
     branch::BranchName,
     transport::{RemoteError, Trouble, local_ref},
@@ -87,10 +87,22 @@ impl Mirror {
             if branches.is_empty() {
                 continue;
             }
-            let said = self.remote.fetch(&self.path, &branches, depth).await?;
+            incoming::remove_parts(&self.path);
+            let fetch = self.remote.fetch(&self.path, &branches, depth);
+            let said = match depth {
+                Some(_) => fetch.await?,
+                None => tokio::select! {
+                    biased;
+                    said = fetch => said?,
+                    () = incoming::outgrown(&self.path, self.remote.git.history_limit()) => {
+                        incoming::remove_parts(&self.path);
+                        self.note(format!("{} brought too much history and was taken for rewritten", listed(&branches)));
+                        self.remote.fetch(&self.path, &branches, Some(1)).await?
+                    }
+                },
+            };
             if !said.success {
-                let names: Vec<&str> = branches.iter().map(BranchName::as_str).collect();
-                let doing = format!("fetching {} from", names.join(", "));
+                let doing = format!("fetching {} from", listed(&branches));
                 return Ok(Err(self.remote.failed(&doing, &said)));
             }
         }
@@ -134,6 +146,10 @@ impl Mirror {
         self.note(note);
         Ok(())
     }
+}
+
+fn listed(branches: &[BranchName]) -> String {
+    branches.iter().map(BranchName::as_str).collect::<Vec<_>>().join(", ")
 }
 
 enum Repair {

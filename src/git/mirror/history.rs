@@ -3,16 +3,7 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use crate::git::id::CommitId;
-
-/// What marks a commit as one promotion step's: the extra header `tidewaiter <uid> <step>`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct HeaderKey {
-    /// The promotion's uid.
-    pub promotion_uid: String,
-    /// The alias of the step that made the commit.
-    pub step: String,
-}
+use crate::git::{commit::HeaderKey, id::CommitId};
 
 /// As many commits as a walk looks at before it gives up.
 const WALK_LIMIT: usize = 50_000;

@@ -1,7 +1,8 @@
 //! Mirrors: bare local copies of remotes, one per (address, credential scope), kept across
 //! restarts and shared by all promotions. Files: `open` (made, checked, taken over), `book` (what
 //! is known of the remote's branches), `wishes` (many fetches made one), `bring` (one fetch, with
-//! what can go wrong in it), `history` (walks), `pins`.
+//! what can go wrong in it), `history` (walks), `pins`, `maintain`,
+//! `incoming` (a watch on what a fetch brings).
 
 use std::{
     collections::HashMap,
@@ -27,13 +28,15 @@ use super::{
 mod book;
 mod bring;
 pub(super) mod history;
+mod incoming;
+mod maintain;
 mod open;
 mod pins;
 mod wishes;
 
 use book::Book;
 pub use book::{FetchedTips, RemoteTip};
-pub use history::HeaderKey;
+pub use super::commit::HeaderKey;
 use wishes::Wishes;
 
 /// How long the answer to "which is the default branch?" is believed.
@@ -238,12 +241,22 @@ impl Mirrors {
         Ok(())
     }
 
+    /// Where a mirror below `root` is, for looking only: needs no ownership of the directory.
+    pub fn path_below(root: &Path, key: &MirrorKey) -> Option<PathBuf> {
+        Some(directory_below(root, key)).filter(|path| path.is_dir())
+    }
+
     fn directory(&self, key: &MirrorKey) -> PathBuf {
-        self.root.join(format!("{key}.git"))
+        directory_below(&self.root, key)
     }
 }
 
-fn scratch_path(root: &Path) -> PathBuf {
+fn directory_below(root: &Path, key: &MirrorKey) -> PathBuf {
+    root.join(format!("{key}.git"))
+}
+
+/// Where the objects of no remote are, below a directory of mirrors.
+pub fn scratch_path(root: &Path) -> PathBuf {
     root.join("scratch.git")
 }
 

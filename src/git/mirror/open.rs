@@ -67,6 +67,7 @@ pub fn mirror(path: &Path) -> Result<Vec<String>, MirrorError> {
         return init(path).map(|()| Vec::new());
     }
     remove_locks(path)?;
+    super::incoming::remove_parts(path);
     match damage(path)? {
         None => drop_unreadable_refs(path),
         Some(why) => renew(path, &why).map(|note| vec![note]),

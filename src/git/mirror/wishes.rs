@@ -74,6 +74,9 @@ async fn work(mirror: Arc<Mirror>) {
         let Some(round) = round else { return };
         let result = mirror.round(&round.branches).await;
         round.answer.send_replace(Some(result));
+        if let Err(error) = mirror.maintain().await {
+            tracing::warn!(mirror = %mirror.key, %error, "maintenance failed");
+        }
     }
 }
 

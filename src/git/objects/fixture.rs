@@ -18,11 +18,17 @@ pub(crate) struct Repo {
 pub(crate) type Files<'a> = &'a [(&'a str, &'a str)];
 
 pub(crate) fn person() -> Person {
-    Person { name: "Ann".into(), email: "ann@example.com".into() }
+    Person {
+        name: "Ann".into(),
+        email: "ann@example.com".into(),
+    }
 }
 
 pub(crate) fn key() -> HeaderKey {
-    HeaderKey { promotion_uid: "7c1a".into(), step: "commit".into() }
+    HeaderKey {
+        promotion_uid: "7c1a".into(),
+        step: "commit".into(),
+    }
 }
 
 fn node(objects: &Objects, path: &str, content: &str) -> (String, Node) {
@@ -59,7 +65,12 @@ impl Repo {
             .output()
             .unwrap();
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        assert!(output.status.success(), "git {args:?}: {}{}", text(&output.stdout), text(&output.stderr));
+        assert!(
+            output.status.success(),
+            "git {args:?}: {}{}",
+            text(&output.stdout),
+            text(&output.stderr)
+        );
         text(&output.stdout)
     }
 
@@ -76,7 +87,13 @@ impl Repo {
         self.edited(&TreeId::empty(), files)
     }
 
-    pub fn commit(&self, parent: Option<&CommitId>, tree: &TreeId, message: &str, time: i64) -> CommitId {
+    pub fn commit(
+        &self,
+        parent: Option<&CommitId>,
+        tree: &TreeId,
+        message: &str,
+        time: i64,
+    ) -> CommitId {
         let author = person();
         let header = key();
         let new = NewCommit {
@@ -102,7 +119,11 @@ impl Repo {
         let line = |line: &str| {
             let (meta, path) = line.split_once('\t').unwrap();
             let meta: Vec<&str> = meta.split(' ').collect();
-            let content = if meta[1] == "blob" { self.git(&["cat-file", "blob", meta[2]]) } else { meta[2].into() };
+            let content = if meta[1] == "blob" {
+                self.git(&["cat-file", "blob", meta[2]])
+            } else {
+                meta[2].into()
+            };
             format!("{} {path}={content}", meta[0])
         };
         listed.split_terminator('\0').map(line).collect()

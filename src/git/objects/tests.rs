@@ -28,10 +28,22 @@ fn what_cannot_be_read_is_absent_and_nothing_else_suffers() {
     let (dir, file) = good.as_str().split_at(2);
     std::fs::remove_file(&path).unwrap();
     std::fs::copy(repo.path().join("objects").join(dir).join(file), &path).unwrap();
-    assert!(Objects::open(&repo.path()).unwrap().read_blob(&damaged).unwrap_err().is_absent());
+    assert!(
+        Objects::open(&repo.path())
+            .unwrap()
+            .read_blob(&damaged)
+            .unwrap_err()
+            .is_absent()
+    );
 
     let tree = repo.tree(&[("a", "1")]);
-    assert!(repo.objects.read_blob(&tree.as_str().parse().unwrap()).unwrap_err().is_absent(), "another kind");
+    assert!(
+        repo.objects
+            .read_blob(&tree.as_str().parse().unwrap())
+            .unwrap_err()
+            .is_absent(),
+        "another kind"
+    );
     assert_eq!(repo.objects.read_blob(&good).unwrap(), b"good");
 }
 
@@ -39,7 +51,10 @@ fn what_cannot_be_read_is_absent_and_nothing_else_suffers() {
 fn only_a_repository_itself_is_opened() {
     let repo = Repo::new();
     let inside = repo.path().join("objects");
-    assert!(matches!(Objects::open(&inside), Err(ObjectsError::Open { .. })));
+    assert!(matches!(
+        Objects::open(&inside),
+        Err(ObjectsError::Open { .. })
+    ));
     assert!(Objects::open(&repo.dir.path().join("none")).is_err());
 }
 
@@ -51,7 +66,12 @@ fn jobs_that_meet_share_one_new_repository() {
         let jobs: Vec<_> = (0..8u8)
             .map(|n| {
                 let path = &path;
-                scope.spawn(move || Objects::open_or_create(path).unwrap().write_blob(&[n]).unwrap())
+                scope.spawn(move || {
+                    Objects::open_or_create(path)
+                        .unwrap()
+                        .write_blob(&[n])
+                        .unwrap()
+                })
             })
             .collect();
         jobs.into_iter().map(|job| job.join().unwrap()).collect()

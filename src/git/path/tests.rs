@@ -1,10 +1,12 @@
 use super::*;
 
 fn parsed(text: &str) -> Result<String, &'static str> {
-    RepoPath::parse(text).map(|path| path.to_string()).map_err(|e| {
-        assert_eq!(e.path, text, "the error names the path as written");
-        e.why
-    })
+    RepoPath::parse(text)
+        .map(|path| path.to_string())
+        .map_err(|e| {
+            assert_eq!(e.path, text, "the error names the path as written");
+            e.why
+        })
 }
 
 #[test]
@@ -80,20 +82,37 @@ fn c64_paths_that_leave_the_workspace_are_refused_by_name() {
 /// Every text of up to six of these pieces: what parses is in normal form, stays inside and parses to itself.
 #[test]
 fn whatever_parses_is_safe_and_stable() {
-    let pieces = ["a", ".", "..", "/", ".git", "\\", "B", "\u{200c}", "~1", "git"];
+    let pieces = [
+        "a", ".", "..", "/", ".git", "\\", "B", "\u{200c}", "~1", "git",
+    ];
     let mut texts = vec![String::new()];
     let mut parsed = 0;
     for _ in 0..5 {
-        texts = texts.iter().flat_map(|text| pieces.iter().map(move |piece| format!("{text}{piece}"))).collect();
+        texts = texts
+            .iter()
+            .flat_map(|text| pieces.iter().map(move |piece| format!("{text}{piece}")))
+            .collect();
         for text in &texts {
-            let Ok(path) = RepoPath::parse(text) else { continue };
+            let Ok(path) = RepoPath::parse(text) else {
+                continue;
+            };
             parsed += 1;
             let shown = path.to_string();
             assert_eq!(RepoPath::parse(&shown).as_ref(), Ok(&path), "{text:?}");
-            assert!(!shown.starts_with('/') && !shown.ends_with('/') && !shown.contains("//"), "{text:?}");
+            assert!(
+                !shown.starts_with('/') && !shown.ends_with('/') && !shown.contains("//"),
+                "{text:?}"
+            );
             for part in path.parts() {
                 assert!(!matches!(part, "" | "." | ".."), "{text:?}");
-                assert!(!part.to_lowercase().replace('\u{200c}', "").split('\\').any(|p| p == ".git"), "{text:?}");
+                assert!(
+                    !part
+                        .to_lowercase()
+                        .replace('\u{200c}', "")
+                        .split('\\')
+                        .any(|p| p == ".git"),
+                    "{text:?}"
+                );
             }
             // As deep as counting says, so nothing was dropped or invented.
             let depth = text.split('/').fold(0usize, |depth, part| match part {
@@ -104,7 +123,21 @@ fn whatever_parses_is_safe_and_stable() {
             assert_eq!(path.parts().count(), depth, "{text:?}");
         }
     }
-    assert!(parsed > 10_000, "only {parsed} were paths: the generator is off");
+    assert!(
+        parsed > 10_000,
+        "only {parsed} were paths: the generator is off"
+    );
+}
+
+#[test]
+fn depth_has_a_limit() {
+    let deep = "a/".repeat(512);
+    assert_eq!(parsed(&format!("{deep}b")), Err(DEEP));
+    assert!(RepoPath::parse(&deep).unwrap().child("b").is_err());
+    assert!(
+        RepoPath::parse(&format!("{deep}../b")).is_ok(),
+        "what counts is where it leads"
+    );
 }
 
 #[test]
@@ -115,11 +148,22 @@ fn parts_parents_and_places() {
     assert_eq!(path.parent(), Some("a/b".parse().unwrap()));
     assert_eq!(root.parent(), None);
     assert_eq!(path.name(), Some("c"));
-    assert_eq!(path.ancestors().map(|p| p.to_string()).collect::<Vec<_>>(), ["a/b", "a", "."]);
-    assert_eq!(path.below(&"a".parse().unwrap()), Some("b/c".parse().unwrap()));
+    assert_eq!(
+        path.ancestors().map(|p| p.to_string()).collect::<Vec<_>>(),
+        ["a/b", "a", "."]
+    );
+    assert_eq!(
+        path.below(&"a".parse().unwrap()),
+        Some("b/c".parse().unwrap())
+    );
     assert_eq!(path.below(&root), Some(path.clone()));
     assert_eq!(path.below(&path), Some(root.clone()));
-    assert_eq!("ab".parse::<RepoPath>().unwrap().below(&"a".parse().unwrap()), None);
+    assert_eq!(
+        "ab".parse::<RepoPath>()
+            .unwrap()
+            .below(&"a".parse().unwrap()),
+        None
+    );
     assert_eq!(root.join(&path), path);
     assert_eq!(path.join(&root), path);
     assert_eq!(root.child("x").unwrap().join(&path).to_string(), "x/a/b/c");

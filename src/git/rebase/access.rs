@@ -26,7 +26,7 @@ pub struct Access {
     bulk: BTreeSet<(RepoPath, TreeId)>,
 }
 
-/// More single paths than this below one directory are kept as that directory: coarser, never wrong.
+/// More single paths than this are kept as the directories that they are in: coarser, never wrong.
 const READS_KEPT: usize = 256;
 
 /// More single writes than this are kept as a tree.
@@ -53,6 +53,10 @@ impl Access {
     pub fn look(&mut self, path: &RepoPath) {
         if !path.is_root() && !self.writes.contains(path) && !self.covered(path) {
             self.looks.insert(path.clone());
+        }
+        if self.looks.len() > READS_KEPT {
+            self.reads.append(&mut self.looks);
+            self.coarsen();
         }
     }
 

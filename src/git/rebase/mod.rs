@@ -13,8 +13,12 @@ pub use access::Access;
 use super::{
     id::{CommitId, TreeId},
     objects::{Kind, Objects, ObjectsError, oid},
-    path::RepoPath,
-    tree::{Found, compare::Change, edit::Edits},
+    path::{MOST_PARTS, RepoPath},
+    tree::{
+        Found,
+        compare::{Change, TOO_DEEP, depth},
+        edit::Edits,
+    },
 };
 
 /// How a chain of commits relates to a tip.
@@ -41,6 +45,9 @@ struct Sides {
 }
 
 /// Puts `commits` (oldest first, made on `base`) onto `tip`. A base or tip of none is a branch that does not exist.
+///
+/// An absent object is an error of its own, [`ObjectsError::is_absent`]: what is missing is fetched, or the steps run
+/// again.
 pub fn rebase(
     objects: &Objects,
     commits: &[CommitId],
@@ -51,9 +58,15 @@ pub fn rebase(
     if tip == base {
         return Ok(Rebased::Same);
     }
-    let Some(last) = commits.last() else { return Ok(Rebased::NoOp) };
+    let Some(last) = commits.last() else {
+        return Ok(Rebased::NoOp);
+    };
     let tree = |id: Option<&CommitId>| oid(Kind::Tree, objects.tree_of(id)?.as_str());
-    let sides = Sides { base: tree(base)?, ours: tree(Some(last))?, tip: tree(tip)? };
+    let sides = Sides {
+        base: tree(base)?,
+        ours: tree(Some(last))?,
+        tip: tree(tip)?,
+    };
     let net = objects.changes_at(sides.base, sides.ours)?;
 
     let written = sides.unlike_ours(objects, &net, access)?;
@@ -63,7 +76,9 @@ pub fn rebase(
     let mut stale = written.stale;
     stale.extend(sides.read_stale(objects, access)?);
     if !stale.is_empty() {
-        return Ok(Rebased::Stale { paths: stale.into_iter().collect() });
+        return Ok(Rebased::Stale {
+            paths: stale.into_iter().collect(),
+        });
     }
     chain(objects, commits, base, tip)
 }
@@ -82,18 +97,33 @@ impl Sides {
         objects.find_raw(root, path.parts().map(str::as_bytes))
     }
 
-    fn unlike_ours(&self, objects: &Objects, net: &[Change], access: &Access) -> Result<Written, ObjectsError> {
+    fn unlike_ours(
+        &self,
+        objects: &Objects,
+        net: &[Change],
+        access: &Access,
+    ) -> Result<Written, ObjectsError> {
         let mut written = Written::default();
         for change in net {
             let found = |root| objects.find_raw(root, change.parts());
-            written.note(change.path(), &found(self.base)?, &found(self.ours)?, &found(self.tip)?);
+            written.note(
+                change.path(),
+                &found(self.base)?,
+                &found(self.ours)?,
+                &found(self.tip)?,
+            );
         }
         if self.base == self.tip {
             return Ok(written);
         }
         for path in access.writes() {
             let found = |root| self.at(objects, root, path);
-            written.note(path.to_string(), &found(self.base)?, &found(self.ours)?, &found(self.tip)?);
+            written.note(
+                path.to_string(),
+                &found(self.base)?,
+                &found(self.ours)?,
+                &found(self.tip)?,
+            );
         }
         for (at, tree) in access.bulk() {
             self.bulk(objects, at, tree, &mut written)?;
@@ -102,14 +132,30 @@ impl Sides {
     }
 
     /// Every file of `tree` below `at`, entering only directories that base and tip do not share.
-    fn bulk(&self, objects: &Objects, at: &RepoPath, tree: &TreeId, written: &mut Written) -> Result<(), ObjectsError> {
+    fn bulk(
+        &self,
+        objects: &Objects,
+        at: &RepoPath,
+        tree: &TreeId,
+        written: &mut Written,
+    ) -> Result<(), ObjectsError> {
         let sides = [self.base, self.ours, self.tip].map(|root| self.at(objects, root, at));
         let [base, ours, tip] = sides;
         let mut path: Vec<u8> = at.as_git().into();
-        bulk_below(objects, &mut path, oid(Kind::Tree, tree.as_str())?, [base?, ours?, tip?], written)
+        bulk_below(
+            objects,
+            &mut path,
+            oid(Kind::Tree, tree.as_str())?,
+            [base?, ours?, tip?],
+            written,
+        )
     }
 
-    fn read_stale(&self, objects: &Objects, access: &Access) -> Result<BTreeSet<String>, ObjectsError> {
+    fn read_stale(
+        &self,
+        objects: &Objects,
+        access: &Access,
+    ) -> Result<BTreeSet<String>, ObjectsError> {
         let mut stale = BTreeSet::new();
         if self.base == self.tip {
             return Ok(stale);
@@ -120,7 +166,8 @@ impl Sides {
             }
         }
         for path in access.looks() {
-            if kind(&self.at(objects, self.base, path)?) != kind(&self.at(objects, self.tip, path)?) {
+            if kind(&self.at(objects, self.base, path)?) != kind(&self.at(objects, self.tip, path)?)
+            {
                 stale.insert(path.to_string());
             }
         }
@@ -174,6 +221,9 @@ fn bulk_below(
     if base == tip {
         return Ok(()); // the net changes say the rest
     }
+    if depth(path) > MOST_PARTS {
+        return Err(ObjectsError::damaged(Kind::Tree, tree, TOO_DEEP));
+    }
     for entry in objects.entries_at(tree)? {
         let length = path.len();
         if length > 0 {
@@ -181,8 +231,13 @@ fn bulk_below(
         }
         path.extend_from_slice(&entry.name);
         let below = |found: &Found| match found {
-            Found::Node(dir) if dir.is_tree() => objects.find_raw(dir.oid(), std::iter::once(entry.name.as_slice())),
-            Found::Node(file) => Ok(Found::Blocked { depth: 0, by: *file }),
+            Found::Node(dir) if dir.is_tree() => {
+                objects.find_raw(dir.oid(), std::iter::once(entry.name.as_slice()))
+            }
+            Found::Node(file) => Ok(Found::Blocked {
+                depth: 0,
+                by: *file,
+            }),
             other => Ok(other.clone()),
         };
         let sides = [below(&base)?, below(&ours)?, below(&tip)?];
@@ -237,7 +292,8 @@ fn chain(
     base: Option<&CommitId>,
     tip: Option<&CommitId>,
 ) -> Result<Rebased, ObjectsError> {
-    let (mut before, mut onto, mut parent) = (objects.tree_of(base)?, objects.tree_of(tip)?, tip.cloned());
+    let (mut before, mut onto, mut parent) =
+        (objects.tree_of(base)?, objects.tree_of(tip)?, tip.cloned());
     let mut made = Vec::new();
     for id in commits {
         let commit = objects.commit(id)?;
@@ -252,7 +308,11 @@ fn chain(
         }
         before = commit.tree;
     }
-    Ok(if made.is_empty() { Rebased::NoOp } else { Rebased::Onto(made) })
+    Ok(if made.is_empty() {
+        Rebased::NoOp
+    } else {
+        Rebased::Onto(made)
+    })
 }
 
 #[cfg(test)]

@@ -35,14 +35,21 @@ fn access(repo: &Repo, base: &TreeId, notes: &[&str]) -> Access {
             "l" => access.look(&path),
             "w" => access.write(&path),
             "c" => {
-                let crate::git::tree::Found::Node(node) = repo.objects.find(base, &path).unwrap() else { panic!() };
+                let crate::git::tree::Found::Node(node) = repo.objects.find(base, &path).unwrap()
+                else {
+                    panic!()
+                };
                 access.write_all(&path, &node.tree_id().unwrap());
             }
             other => panic!("{other}"),
         }
     }
     let text = serde_json::to_string(&access).unwrap();
-    assert_eq!(serde_json::from_str::<Access>(&text).unwrap(), access, "it is journalled");
+    assert_eq!(
+        serde_json::from_str::<Access>(&text).unwrap(),
+        access,
+        "it is journalled"
+    );
     access
 }
 
@@ -60,7 +67,14 @@ fn check(row: &Row<'_>) {
     match (&row.then, got) {
         (NoOp, got) => assert_eq!(got, Rebased::NoOp, "{}", row.why),
         (Stale(paths), got) => {
-            assert_eq!(got, Rebased::Stale { paths: paths.iter().map(|p| (*p).to_owned()).collect() }, "{}", row.why);
+            assert_eq!(
+                got,
+                Rebased::Stale {
+                    paths: paths.iter().map(|p| (*p).to_owned()).collect()
+                },
+                "{}",
+                row.why
+            );
         }
         (Onto(expected), Rebased::Onto(made)) => {
             let shown: Vec<_> = made.iter().map(|id| repo.show(id.as_str())).collect();
@@ -68,8 +82,18 @@ fn check(row: &Row<'_>) {
             let mut parent = tip;
             for id in made {
                 let commit = repo.objects.commit(&id).unwrap();
-                assert_eq!((commit.parents.as_slice(), commit.header), (&[parent][..], Some(key())), "{}", row.why);
-                assert_eq!((commit.author_time, commit.committer_time), (500, 900), "{}", row.why);
+                assert_eq!(
+                    (commit.parents.as_slice(), commit.header),
+                    (&[parent][..], Some(key())),
+                    "{}",
+                    row.why
+                );
+                assert_eq!(
+                    (commit.author_time, commit.committer_time),
+                    (500, 900),
+                    "{}",
+                    row.why
+                );
                 parent = id;
             }
             repo.git(&["update-ref", "refs/heads/main", parent.as_str()]);
@@ -139,10 +163,16 @@ fn what_others_did_elsewhere_is_kept() {
         Row {
             why: "a chain keeps its commits",
             base: &[("a", "1"), ("z", "1")],
-            ours: &[&[("a", "2"), ("z", "1")], &[("a", "3"), ("b", "1"), ("z", "1")]],
+            ours: &[
+                &[("a", "2"), ("z", "1")],
+                &[("a", "3"), ("b", "1"), ("z", "1")],
+            ],
             tip: &[("a", "1"), ("z", "2")],
             access: &["r a", "w a", "w b"],
-            then: Onto(&[&["100644 a=2", "100644 z=2"], &["100644 a=3", "100644 b=1", "100644 z=2"]]),
+            then: Onto(&[
+                &["100644 a=2", "100644 z=2"],
+                &["100644 a=3", "100644 b=1", "100644 z=2"],
+            ]),
         },
         Row {
             why: "cleared and written anew: what others added survives",
@@ -388,8 +418,13 @@ fn an_unmoved_tip_takes_the_commits_as_they_are() {
     let repo = Repo::new();
     let base = repo.root(&[("a", "1")]);
     let ours = repo.commit(Some(&base), &repo.tree(&[("a", "2")]), "ours", 500);
-    let run = |commits: &[CommitId], base, tip| rebase(&repo.objects, commits, base, &Access::new(), tip).unwrap();
-    assert_eq!(run(std::slice::from_ref(&ours), Some(&base), Some(&base)), Rebased::Same);
+    let run = |commits: &[CommitId], base, tip| {
+        rebase(&repo.objects, commits, base, &Access::new(), tip).unwrap()
+    };
+    assert_eq!(
+        run(std::slice::from_ref(&ours), Some(&base), Some(&base)),
+        Rebased::Same
+    );
     assert_eq!(run(std::slice::from_ref(&ours), None, None), Rebased::Same);
     assert_eq!(run(&[], Some(&base), Some(&ours)), Rebased::NoOp);
 }
@@ -400,8 +435,14 @@ fn a_new_branch_that_somebody_else_made_meanwhile_is_a_tip_like_any_other() {
     let first = repo.root(&[("ours", "1")]);
     let tip = repo.commit(None, &repo.tree(&[("theirs", "1")]), "theirs", 900);
     let access = access(&repo, &TreeId::empty(), &["w ours"]);
-    let Rebased::Onto(made) = rebase(&repo.objects, &[first], None, &access, Some(&tip)).unwrap() else { panic!() };
-    assert_eq!(repo.show(made[0].as_str()), ["100644 ours=1", "100644 theirs=1"]);
+    let Rebased::Onto(made) = rebase(&repo.objects, &[first], None, &access, Some(&tip)).unwrap()
+    else {
+        panic!()
+    };
+    assert_eq!(
+        repo.show(made[0].as_str()),
+        ["100644 ours=1", "100644 theirs=1"]
+    );
 }
 
 #[test]
@@ -410,7 +451,17 @@ fn an_object_that_is_gone_is_absent() {
     let base = repo.root(&[("a", "1")]);
     let ours = repo.commit(Some(&base), &repo.tree(&[("a", "2")]), "ours", 500);
     let unknown: CommitId = "00000000000000000000000000000000000000aa".parse().unwrap();
-    assert!(rebase(&repo.objects, &[ours], Some(&base), &Access::new(), Some(&unknown)).unwrap_err().is_absent());
+    assert!(
+        rebase(
+            &repo.objects,
+            &[ours],
+            Some(&base),
+            &Access::new(),
+            Some(&unknown)
+        )
+        .unwrap_err()
+        .is_absent()
+    );
 }
 
 #[test]
@@ -423,6 +474,11 @@ fn many_reads_are_kept_as_few_directories() {
     let reads: Vec<_> = access.reads().map(ToString::to_string).collect();
     assert_eq!(reads, ["apps", "other/x"]);
     assert!(serde_json::to_string(&access).unwrap().len() < 100);
+    let mut looks = Access::new();
+    for n in 0..2000 {
+        looks.look(&format!("apps/a{n}/values.yaml").parse().unwrap());
+    }
+    assert!(looks.reads().any(|path| path.to_string() == "apps") && looks.looks().count() <= 256);
 }
 
 #[test]

@@ -96,7 +96,8 @@ impl Shared {
 pub async fn may_share(git: &Git, url: &RepoUrl, credential: &Credential) -> bool {
     let Some(destination) = url.ssh_destination() else { return false };
     let is_user = matches!(credential, Credential::User);
-    if is_user && (git.has_env("GIT_SSH_COMMAND") || git.has_env("GIT_SSH") || git.user_config("core.sshCommand").await) {
+    let has = |name: &str| git.env(name).is_some();
+    if is_user && (has("GIT_SSH_COMMAND") || has("GIT_SSH") || git.user_config("core.sshCommand").await) {
         return false;
     }
     let wait = Duration::from_secs(5);

@@ -1,12 +1,9 @@
 //! Objects from one store into another, for a copy between checkouts of different repositories.
 
-use git2::Oid;
+use git2::{OdbLookupFlags, Oid};
 
 use super::{
-    super::{
-        id::BlobId,
-        objects::{Kind, Objects, ObjectsError, typed},
-    },
+    super::objects::{Kind, Objects, ObjectsError},
     Node,
 };
 
@@ -16,31 +13,24 @@ impl Objects {
     /// A submodule's commit is not fetched: it belongs to another repository in either place.
     pub fn carry(&self, from: &Objects, node: Node) -> Result<(), ObjectsError> {
         if node.is_tree() {
-            self.carry_tree(from, node.oid())
-        } else if let Some(id) = node.blob_id() {
-            self.carry_blob(from, &id)
-        } else {
-            Ok(())
-        }
-    }
-
-    fn carry_blob(&self, from: &Objects, id: &BlobId) -> Result<(), ObjectsError> {
-        if !self.contains(id.as_str()) {
-            self.write_blob(&from.read_blob(id)?)?;
+            // A tree that is here may still lack parts (a mirror can be damaged), so its entries are looked at too.
+            for entry in from.entries_at(node.oid())? {
+                self.carry(from, entry.node)?;
+            }
+            if !self.has(node.oid()) {
+                self.write(Kind::Tree, &from.tree_bytes(node.oid())?)?;
+            }
+        } else if node.blob_id().is_some() && !self.has(node.oid()) {
+            self.write(Kind::Blob, &from.read(Kind::Blob, node.oid())?)?;
         }
         Ok(())
     }
 
-    /// A tree that is here may still lack parts (a mirror can be damaged), so its entries are looked at all the same.
-    fn carry_tree(&self, from: &Objects, tree: Oid) -> Result<(), ObjectsError> {
-        let entries = from.entries_at(tree)?;
-        for entry in &entries {
-            self.carry(from, entry.node)?;
-        }
-        let id: crate::git::id::TreeId = typed(Kind::Tree, tree)?;
-        if !self.contains(id.as_str()) {
-            self.write(Kind::Tree, &from.tree_bytes(tree)?)?;
-        }
-        Ok(())
+    /// Whether it is known to be here. Packs that came meanwhile are not looked for at every miss: writing an object
+    /// once more does no harm.
+    fn has(&self, id: Oid) -> bool {
+        self.repo
+            .odb()
+            .is_ok_and(|odb| odb.exists_ext(id, OdbLookupFlags::NO_REFRESH))
     }
 }

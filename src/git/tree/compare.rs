@@ -8,6 +8,7 @@ use super::{
     super::{
         id::TreeId,
         objects::{Kind, Objects, ObjectsError, oid},
+        path::MOST_PARTS,
     },
     Node, entries_of, in_tree_order,
 };
@@ -24,6 +25,18 @@ pub struct Change {
     pub old: Option<Node>,
     /// What is there.
     pub new: Option<Node>,
+}
+
+/// Why a tree is not entered.
+pub(in crate::git) const TOO_DEEP: &str = "it is nested deeper than any path goes";
+
+/// How many parts the path of a directory has.
+pub(in crate::git) fn depth(at: &[u8]) -> usize {
+    if at.is_empty() {
+        0
+    } else {
+        at.iter().filter(|&&b| b == b'/').count() + 1
+    }
 }
 
 /// By name, what it is in the old tree and in the new.
@@ -43,18 +56,34 @@ impl Change {
 impl Objects {
     /// The differences between two trees, in the order of paths.
     pub fn changes(&self, old: &TreeId, new: &TreeId) -> Result<Vec<Change>, ObjectsError> {
-        self.changes_at(oid(Kind::Tree, old.as_str())?, oid(Kind::Tree, new.as_str())?)
+        self.changes_at(
+            oid(Kind::Tree, old.as_str())?,
+            oid(Kind::Tree, new.as_str())?,
+        )
     }
 
-    pub(in crate::git) fn changes_at(&self, old: Oid, new: Oid) -> Result<Vec<Change>, ObjectsError> {
+    pub(in crate::git) fn changes_at(
+        &self,
+        old: Oid,
+        new: Oid,
+    ) -> Result<Vec<Change>, ObjectsError> {
         let mut found = Vec::new();
         self.compare(old, new, &mut Vec::new(), &mut found)?;
         Ok(found)
     }
 
-    fn compare(&self, old: Oid, new: Oid, at: &mut Vec<u8>, found: &mut Vec<Change>) -> Result<(), ObjectsError> {
+    fn compare(
+        &self,
+        old: Oid,
+        new: Oid,
+        at: &mut Vec<u8>,
+        found: &mut Vec<Change>,
+    ) -> Result<(), ObjectsError> {
         if old == new {
             return Ok(());
+        }
+        if depth(at) > MOST_PARTS {
+            return Err(ObjectsError::damaged(Kind::Tree, new, TOO_DEEP));
         }
         for (name, (before, after)) in self.differing(old, new)? {
             let length = at.len();
@@ -63,10 +92,20 @@ impl Objects {
             }
             at.extend_from_slice(&name);
             match (before, after) {
-                (Some(b), Some(a)) if b.is_tree() && a.is_tree() => self.compare(b.oid(), a.oid(), at, found)?,
-                (Some(b), None) if b.is_tree() => self.compare(b.oid(), super::empty_oid(), at, found)?,
-                (None, Some(a)) if a.is_tree() => self.compare(super::empty_oid(), a.oid(), at, found)?,
-                (old, new) => found.push(Change { path: at.clone(), old, new }),
+                (Some(b), Some(a)) if b.is_tree() && a.is_tree() => {
+                    self.compare(b.oid(), a.oid(), at, found)?
+                }
+                (Some(b), None) if b.is_tree() => {
+                    self.compare(b.oid(), super::empty_oid(), at, found)?
+                }
+                (None, Some(a)) if a.is_tree() => {
+                    self.compare(super::empty_oid(), a.oid(), at, found)?
+                }
+                (old, new) => found.push(Change {
+                    path: at.clone(),
+                    old,
+                    new,
+                }),
             }
             at.truncate(length);
         }

@@ -54,7 +54,10 @@ impl Edits {
                 self.0.insert(name.to_vec(), Edit::Put(node));
             }
             [dir, rest @ ..] => {
-                let edit = self.0.entry(dir.to_vec()).or_insert_with(|| Edit::Within(Self::new()));
+                let edit = self
+                    .0
+                    .entry(dir.to_vec())
+                    .or_insert_with(|| Edit::Within(Self::new()));
                 if let Edit::Put(_) = edit {
                     *edit = Edit::Within(Self::new());
                 }
@@ -83,11 +86,20 @@ impl Objects {
         Self::tree_typed(self.edit_at(root, edits, &mut Vec::new())?)
     }
 
-    pub(in crate::git) fn edit_at(&self, tree: Oid, edits: &Edits, at: &mut Vec<u8>) -> Result<Oid, ObjectsError> {
+    pub(in crate::git) fn edit_at(
+        &self,
+        tree: Oid,
+        edits: &Edits,
+        at: &mut Vec<u8>,
+    ) -> Result<Oid, ObjectsError> {
         if edits.is_empty() {
             return Ok(tree);
         }
-        let mut pending: BTreeMap<&[u8], &Edit> = edits.0.iter().map(|(name, edit)| (name.as_slice(), edit)).collect();
+        let mut pending: BTreeMap<&[u8], &Edit> = edits
+            .0
+            .iter()
+            .map(|(name, edit)| (name.as_slice(), edit))
+            .collect();
         let before = self.entries_at(tree)?;
         let mut after = Vec::with_capacity(before.len() + pending.len());
         for entry in &before {
@@ -99,7 +111,11 @@ impl Objects {
         for (name, edit) in pending {
             after.extend(self.edited(name, None, edit, at)?);
         }
-        if after == before { Ok(tree) } else { self.write_entries(after) }
+        if after == before {
+            Ok(tree)
+        } else {
+            self.write_entries(after)
+        }
     }
 
     /// One entry after its edit; none when it is gone.
@@ -117,20 +133,30 @@ impl Objects {
                 at.extend_from_slice(name);
                 let inner = match before {
                     None => self.edit_at(super::empty_oid(), edits, &mut with_slash(at))?,
-                    Some(dir) if dir.is_tree() => self.edit_at(dir.oid(), edits, &mut with_slash(at))?,
+                    Some(dir) if dir.is_tree() => {
+                        self.edit_at(dir.oid(), edits, &mut with_slash(at))?
+                    }
                     Some(_) if edits.puts_something() => {
-                        return Err(ObjectsError::InTheWay { at: String::from_utf8_lossy(at).into_owned() });
+                        return Err(ObjectsError::InTheWay {
+                            at: String::from_utf8_lossy(at).into_owned(),
+                        });
                     }
                     Some(file) => {
                         at.truncate(length);
-                        return Ok(Some(Entry { name: name.to_vec(), node: file }));
+                        return Ok(Some(Entry {
+                            name: name.to_vec(),
+                            node: file,
+                        }));
                     }
                 };
                 at.truncate(length);
                 (inner != super::empty_oid()).then(|| Node::tree_of(inner))
             }
         };
-        Ok(node.map(|node| Entry { name: name.to_vec(), node }))
+        Ok(node.map(|node| Entry {
+            name: name.to_vec(),
+            node,
+        }))
     }
 }
 

@@ -21,8 +21,8 @@ use super::{
 /// The tree without entries; git knows it even where nobody stored it.
 const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 const EMPTY_TREE_BYTES: [u8; 20] = [
-    0x4b, 0x82, 0x5d, 0xc6, 0x42, 0xcb, 0x6e, 0xb9, 0xa0, 0x60, 0xe5, 0x4b, 0xf8, 0xd6, 0x92, 0x88, 0xfb, 0xee, 0x49,
-    0x04,
+    0x4b, 0x82, 0x5d, 0xc6, 0x42, 0xcb, 0x6e, 0xb9, 0xa0, 0x60, 0xe5, 0x4b, 0xf8, 0xd6, 0x92, 0x88,
+    0xfb, 0xee, 0x49, 0x04,
 ];
 
 /// What a path that is no directory is.
@@ -79,16 +79,25 @@ pub struct Node {
 impl Node {
     /// A directory.
     pub fn tree(id: &TreeId) -> Result<Self, ObjectsError> {
-        Ok(Self { bits: TREE_BITS, oid: oid(Kind::Tree, id.as_str())? })
+        Ok(Self {
+            bits: TREE_BITS,
+            oid: oid(Kind::Tree, id.as_str())?,
+        })
     }
 
     /// A file or link with that content; for [`Mode::Gitlink`] the id is a commit's.
     pub fn leaf(mode: Mode, id: &BlobId) -> Result<Self, ObjectsError> {
-        Ok(Self { bits: mode.bits(), oid: oid(Kind::Blob, id.as_str())? })
+        Ok(Self {
+            bits: mode.bits(),
+            oid: oid(Kind::Blob, id.as_str())?,
+        })
     }
 
     pub(super) fn tree_of(oid: Oid) -> Self {
-        Self { bits: TREE_BITS, oid }
+        Self {
+            bits: TREE_BITS,
+            oid,
+        }
     }
 
     pub(super) fn oid(self) -> Oid {
@@ -113,7 +122,11 @@ impl Node {
 
     /// The directory's tree; none for a leaf.
     pub fn tree_id(self) -> Option<TreeId> {
-        if self.is_tree() { self.oid.to_string().parse().ok() } else { None }
+        if self.is_tree() {
+            self.oid.to_string().parse().ok()
+        } else {
+            None
+        }
     }
 
     /// The content of a file or link; none for a directory or submodule.
@@ -126,12 +139,22 @@ impl Node {
 
     /// The same content with another mode, unless the mode is that already (older spellings of it are kept).
     pub fn with_mode(self, mode: Mode) -> Self {
-        if self.mode() == Some(mode) { self } else { Self { bits: mode.bits(), ..self } }
+        if self.mode() == Some(mode) {
+            self
+        } else {
+            Self {
+                bits: mode.bits(),
+                ..self
+            }
+        }
     }
 
     /// Other content with the same mode.
     pub fn with_content(self, id: &BlobId) -> Result<Self, ObjectsError> {
-        Ok(Self { oid: oid(Kind::Blob, id.as_str())?, ..self })
+        Ok(Self {
+            oid: oid(Kind::Blob, id.as_str())?,
+            ..self
+        })
     }
 }
 
@@ -176,7 +199,8 @@ impl Entry {
 fn in_tree_order(a: &(&[u8], Node), b: &(&[u8], Node)) -> Ordering {
     let common = a.0.len().min(b.0.len());
     let heads = a.0.get(..common).cmp(&b.0.get(..common));
-    let next = |(name, node): &(&[u8], Node)| name.get(common).copied().or(node.is_tree().then_some(b'/'));
+    let next =
+        |(name, node): &(&[u8], Node)| name.get(common).copied().or(node.is_tree().then_some(b'/'));
     heads.then_with(|| next(a).cmp(&next(b)))
 }
 
@@ -213,7 +237,11 @@ impl<'a> Iterator for Entries<'a> {
             return Some(Ok((name, node)));
         }
         self.rest = &[];
-        Some(Err(ObjectsError::damaged(Kind::Tree, self.of, "its bytes are not those of a tree")))
+        Some(Err(ObjectsError::damaged(
+            Kind::Tree,
+            self.of,
+            "its bytes are not those of a tree",
+        )))
     }
 }
 
@@ -238,7 +266,14 @@ impl TreeId {
 impl Objects {
     pub(super) fn entries_at(&self, tree: Oid) -> Result<Vec<Entry>, ObjectsError> {
         let bytes = self.tree_bytes(tree)?;
-        entries_of(&bytes, tree).map(|entry| entry.map(|(name, node)| Entry { name: name.to_vec(), node })).collect()
+        entries_of(&bytes, tree)
+            .map(|entry| {
+                entry.map(|(name, node)| Entry {
+                    name: name.to_vec(),
+                    node,
+                })
+            })
+            .collect()
     }
 
     fn named(&self, tree: Oid, name: &[u8]) -> Result<Option<Node>, ObjectsError> {
@@ -273,7 +308,10 @@ impl Objects {
 
     /// What is at `path` in the tree; the root is a directory.
     pub fn find(&self, root: &TreeId, path: &RepoPath) -> Result<Found, ObjectsError> {
-        self.find_raw(oid(Kind::Tree, root.as_str())?, path.parts().map(str::as_bytes))
+        self.find_raw(
+            oid(Kind::Tree, root.as_str())?,
+            path.parts().map(str::as_bytes),
+        )
     }
 
     /// The entries of one tree, in git's order.

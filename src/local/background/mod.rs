@@ -4,6 +4,7 @@
 //! All of it goes through the same door as everybody's writes, under the account that does it in a
 //! real cluster.
 
+mod expiry;
 mod garbage;
 mod namespaces;
 mod projects;
@@ -14,6 +15,7 @@ use super::status::ApiError;
 use super::store::{Event, State, Store};
 use super::user::UserInfo;
 use super::write::{Action, DeleteOptions, Part, Patch, WriteRequest};
+use futures::stream::{self, StreamExt as _};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Weak};
@@ -21,6 +23,10 @@ use std::time::Duration;
 
 /// Pause before what failed is tried again.
 const RETRY: Duration = Duration::from_secs(2);
+/// Pause between two looks for what has expired.
+const EXPIRY: Duration = Duration::from_secs(60);
+/// Writes under way at the same time.
+const AT_ONCE: usize = 100;
 /// Events looked at in one pass.
 const CHUNK: usize = 500;
 
@@ -90,6 +96,20 @@ impl Due {
         Self::new(key, Action::Patch(Patch::Merge(patch)), user)
     }
 
+    /// True if it failed for a reason that may pass.
+    async fn perform_or_tell(self, store: &Store) -> bool {
+        let what = format!("{:?} by {}", self.key, self.user.name);
+        match self.perform(store).await {
+            Ok(()) => false,
+            // Somebody was faster; their change brings the next pass.
+            Err(error) if matches!(error.code, 404 | 409 | 503) => false,
+            Err(error) => {
+                tracing::warn!(what, error = error.message, "background work was refused");
+                true
+            }
+        }
+    }
+
     async fn perform(self, store: &Store) -> Result<(), ApiError> {
         let kind = kinds::by_id(self.key.kind).ok_or_else(ApiError::no_such_path)?;
         let creates = matches!(self.action, Action::Create(_));
@@ -114,12 +134,13 @@ fn kind_id(plural: &str) -> Option<KindId> {
 }
 
 /// Works until the store is closed. The store is held weakly, for it must be able to go.
-pub(crate) async fn run(store: Weak<Store>) {
+pub(crate) async fn run(store: Weak<Store>, event_age: Duration) {
     let Some(mut follow) = store.upgrade().map(|store| store.follow()) else {
         return;
     };
     let mut changes = Changes::everything();
     let mut seen = 0;
+    let mut expiry = tokio::time::interval(EXPIRY);
     loop {
         follow.borrow_and_update();
         let Some(strong) = store.upgrade() else {
@@ -141,6 +162,13 @@ pub(crate) async fn run(store: Weak<Store>) {
                 }
             }
             () = retry => seen = 0,
+            _ = expiry.tick() => {
+                if let Some(strong) = store.upgrade() {
+                    let now = jiff::Timestamp::now();
+                    let due = strong.read(|state| expiry::due(&state.objects, now, event_age));
+                    perform(&strong, due).await;
+                }
+            }
         }
         changes = match store.upgrade() {
             Some(strong) => strong.read(|state| since(state, &mut seen)),
@@ -180,18 +208,13 @@ async fn pass(store: &Store, changes: &Changes, seen: &mut u64) -> bool {
         }
         due
     });
-    let mut failed = false;
-    for due in due {
-        let what = format!("{due:?}");
-        match due.perform(store).await {
-            Ok(()) => {}
-            // Somebody was faster; their change brings the next pass.
-            Err(error) if matches!(error.code, 404 | 409) => {}
-            Err(error) => {
-                tracing::warn!(what, error = error.message, "background work was refused");
-                failed = true;
-            }
-        }
-    }
-    failed
+    perform(store, due).await
+}
+
+/// Performs writes at once, as they share commits. True if one failed and has to be tried again.
+async fn perform(store: &Store, due: Vec<Due>) -> bool {
+    let outcomes = stream::iter(due)
+        .map(|due| due.perform_or_tell(store))
+        .buffer_unordered(AT_ONCE);
+    outcomes.fold(false, |any, failed| async move { any || failed }).await
 }

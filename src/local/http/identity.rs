@@ -55,8 +55,7 @@ pub(super) fn review(call: &Call, what: IdentityReview) -> Result<Response<Reply
     if call.method != Method::POST {
         return Err(ApiError::method_not_allowed());
     }
-    let mut review: Value = serde_json::from_slice(&call.body)
-        .map_err(|error| ApiError::bad_request(format!("the body is not JSON: {error}")))?;
+    let mut review = call.json()?;
     let status = match what {
         IdentityReview::Who => json!({"userInfo": user_info(&call.user)}),
         IdentityReview::MayI | IdentityReview::MayThey => json!({

@@ -18,6 +18,7 @@ use http::{Method, Request, Response};
 use http_body_util::{BodyExt, Limited};
 use reply::ReplyBody;
 use route::{Query, Route};
+use serde_json::Value;
 use std::convert::Infallible;
 use std::future::Future;
 use std::pin::Pin;
@@ -53,6 +54,27 @@ struct Call {
     user: UserInfo,
 }
 
+impl Call {
+    /// Media type without its parameters.
+    fn content_type(&self) -> String {
+        let value = self.headers.get(http::header::CONTENT_TYPE);
+        let text = value.and_then(|value| value.to_str().ok()).unwrap_or("");
+        text.split(';').next().unwrap_or("").trim().to_ascii_lowercase()
+    }
+
+    /// The body as JSON, or why not.
+    fn json(&self) -> Result<Value, ApiError> {
+        let media = self.content_type();
+        if !matches!(media.as_str(), "application/json" | "") {
+            return Err(ApiError::unsupported_media(format!(
+                "the body of the request was in an unknown format ({media:?}): accepted media types include: application/json"
+            )));
+        }
+        serde_json::from_slice(&self.body)
+            .map_err(|error| ApiError::bad_request(format!("the body is not JSON: {error}")))
+    }
+}
+
 impl Front {
     pub(crate) fn new(store: Arc<Store>, times: WatchTimes, user: UserInfo) -> Self {
         Self { store, times, user }
@@ -75,6 +97,9 @@ impl Front {
         B: hyper::body::Body<Data = Bytes> + Send,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
+        if !self.store.is_open() {
+            return Err(ApiError::closed());
+        }
         let (parts, body) = request.into_parts();
         let route = Route::of(parts.uri.path())?;
         let call = Call {

@@ -143,7 +143,9 @@ enum AtVersion {
     Exactly(u64),
 }
 
-fn wanted_version(query: &Query, page: Option<&Continue>) -> Result<(AtVersion, u64), ApiError> {
+/// Which version is wanted, and the one that must exist for it. With a limit, a version without
+/// further word means exactly that one.
+fn wanted_version(query: &Query, page: Option<&Continue>, limited: bool) -> Result<(AtVersion, u64), ApiError> {
     let asked = version(query)?;
     let matching = query.get("resourceVersionMatch");
     if let Some(page) = page {
@@ -155,6 +157,7 @@ fn wanted_version(query: &Query, page: Option<&Continue>) -> Result<(AtVersion, 
         return Ok((AtVersion::Exactly(page.version), page.version));
     }
     match (matching, asked) {
+        (None, Some(version)) if limited && version != 0 => Ok((AtVersion::Exactly(version), version)),
         (None | Some("NotOlderThan"), Some(version)) => Ok((AtVersion::Newest, version)),
         (None, None) => Ok((AtVersion::Newest, 0)),
         (Some("Exact"), Some(version)) if version != 0 => Ok((AtVersion::Exactly(version), version)),
@@ -175,8 +178,8 @@ fn list(store: &Store, call: &Call, place: &Place, view: View) -> Result<Respons
     let selector = selector(query)?;
     let page = query.get("continue").map(Continue::parse).transpose()?;
     let limit = query.number("limit")?.filter(|limit| *limit > 0);
+    let (wanted, asked) = wanted_version(query, page.as_ref(), limit.is_some())?;
     let limit = limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
-    let (wanted, asked) = wanted_version(query, page.as_ref())?;
     let namespace = place.namespace.as_deref();
     store.forget_old();
     let (version, objects) = store.read(|state| {

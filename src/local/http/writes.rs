@@ -7,19 +7,26 @@ use super::route::Place;
 use crate::local::status::ApiError;
 use crate::local::store::Store;
 use crate::local::write::{Action, DeleteOptions, Part, Patch, WriteRequest};
-use http::{Method, Response, header};
+use futures::stream::{self, StreamExt as _, TryStreamExt as _};
+use http::{Method, Response};
 use serde_json::{Value, json};
+
+/// Deletions of a collection that are under way at the same time: they share commits.
+const AT_ONCE: usize = 50;
 
 pub(super) async fn write(store: &Store, call: &Call, place: &Place) -> Result<Response<ReplyBody>, ApiError> {
     let part = part(place)?;
+    if place.kind.namespaced && place.namespace.is_none() {
+        return Err(ApiError::method_not_allowed());
+    }
     let dry_run = dry_run(call.query.get("dryRun"))?;
     let (action, dry_run) = match (&call.method, place.name.is_some(), part) {
-        (&Method::POST, false, Part::Main) => (Action::Create(json_body(call)?), dry_run),
-        (&Method::PUT, true, _) => (Action::Replace(json_body(call)?), dry_run),
+        (&Method::POST, false, Part::Main) => (Action::Create(call.json()?), dry_run),
+        (&Method::PUT, true, _) => (Action::Replace(call.json()?), dry_run),
         (&Method::PATCH, true, _) => {
             let core = !place.kind.group.contains('.') || place.kind.group.ends_with(".k8s.io");
             (
-                Action::Patch(Patch::parse(&content_type(call), &call.body, core)?),
+                Action::Patch(Patch::parse(&call.content_type(), &call.body, core)?),
                 dry_run,
             )
         }
@@ -33,9 +40,6 @@ pub(super) async fn write(store: &Store, call: &Call, place: &Place) -> Result<R
         }
         _ => return Err(ApiError::method_not_allowed()),
     };
-    if place.kind.namespaced && place.namespace.is_none() {
-        return Err(ApiError::method_not_allowed());
-    }
     let request = request(call, place, action, part, dry_run)?;
     let written = store.write(request).await?;
     let text = read::View::of(&call.headers).of_text(&written.text);
@@ -76,24 +80,6 @@ fn part(place: &Place) -> Result<Part, ApiError> {
     }
 }
 
-/// Media type without its parameters.
-fn content_type(call: &Call) -> String {
-    let value = call.headers.get(header::CONTENT_TYPE);
-    let text = value.and_then(|value| value.to_str().ok()).unwrap_or("");
-    let media = text.split(';').next().unwrap_or("");
-    media.trim().to_ascii_lowercase()
-}
-
-fn json_body(call: &Call) -> Result<Value, ApiError> {
-    let media = content_type(call);
-    if !matches!(media.as_str(), "application/json" | "") {
-        return Err(ApiError::unsupported_media(format!(
-            "the body of the request was in an unknown format ({media:?}): accepted media types include: application/json"
-        )));
-    }
-    serde_json::from_slice(&call.body).map_err(|error| ApiError::bad_request(format!("the body is not JSON: {error}")))
-}
-
 fn dry_run(value: Option<&str>) -> Result<bool, ApiError> {
     match value {
         None => Ok(false),
@@ -110,7 +96,7 @@ fn delete_options(call: &Call) -> Result<(DeleteOptions, bool), ApiError> {
     let body = if call.body.is_empty() {
         Value::Null
     } else {
-        json_body(call)?
+        call.json()?
     };
     let text = |pointer: &str| {
         let value = body.pointer(pointer).and_then(Value::as_str);
@@ -134,8 +120,8 @@ fn delete_options(call: &Call) -> Result<(DeleteOptions, bool), ApiError> {
     Ok((options, dry))
 }
 
-/// Deletes what the selectors pick, one by one as a cluster does: what is created meanwhile stays,
-/// and a refusal ends it.
+/// Deletes what the selectors pick, each by itself as a cluster does: what is created meanwhile
+/// stays, and a refusal ends it.
 async fn delete_collection(
     store: &Store,
     call: &Call,
@@ -153,20 +139,23 @@ async fn delete_collection(
             .collect();
         (state.version, picked)
     });
-    let mut items = Vec::new();
-    for (key, object) in picked {
+    let deletions = picked.into_iter().map(|(key, object)| {
         let one = Place {
             namespace: place.kind.namespaced.then_some(key.namespace),
             name: Some(key.name),
             ..place.clone()
         };
         let action = Action::Delete(options.clone());
-        match store.write(request(call, &one, action, Part::Main, dry_run)?).await {
-            Ok(_) => items.push(object),
-            Err(error) if error.code == 404 => {}
-            Err(error) => return Err(error),
+        async move {
+            match store.write(request(call, &one, action, Part::Main, dry_run)?).await {
+                Ok(_) => Ok(Some(object)),
+                Err(error) if error.code == 404 => Ok(None),
+                Err(error) => Err(error),
+            }
         }
-    }
+    });
+    let deleted: Vec<Option<Value>> = stream::iter(deletions).buffered(AT_ONCE).try_collect().await?;
+    let items: Vec<Value> = deleted.into_iter().flatten().collect();
     Ok(reply::json(
         200,
         json!({

@@ -6,20 +6,26 @@
 use crate::local::kinds::Kind;
 use crate::local::object;
 use crate::local::status::Cause;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 const KARGO: &str = "kargo.akuity.io";
 const OURS: &str = "tidewaiter.dev";
 
 /// Fills in what the definition has a default for.
 pub(super) fn fill_defaults(kind: &Kind, object: &mut Value) {
-    if (kind.group, kind.plural) != (KARGO, "warehouses") {
-        return;
+    match (kind.group, kind.plural) {
+        (KARGO, "warehouses") => {
+            fill(object.get_mut("spec"), "interval", "5m0s");
+            fill(object.get_mut("spec"), "freightCreationPolicy", "Automatic");
+        }
+        ("", "secrets") => fill(Some(object), "type", "Opaque"),
+        _ => {}
     }
-    if let Some(spec) = object.get_mut("spec").filter(|spec| spec.is_object()) {
-        let spec = object::map_mut(spec);
-        spec.entry("interval").or_insert(json!("5m0s"));
-        spec.entry("freightCreationPolicy").or_insert(json!("Automatic"));
+}
+
+fn fill(object: Option<&mut Value>, field: &str, value: &str) {
+    if let Some(Value::Object(map)) = object {
+        map.entry(field).or_insert_with(|| Value::from(value));
     }
 }
 
@@ -28,7 +34,9 @@ pub(super) fn check(kind: &Kind, object: &Value, old: Option<&Value>, causes: &m
     match (kind.group, kind.plural) {
         (KARGO, "promotions") => promotion(object, causes),
         (KARGO, "stages") => stage(object, causes),
-        (KARGO, "freights") => origin(object.get("origin"), "origin", causes),
+        (KARGO, "freights") => {
+            needs(object, "/origin", causes);
+        }
         (KARGO, "warehouses") => warehouse(object, causes),
         (KARGO, "promotiontasks" | "clusterpromotiontasks") => task(object, causes),
         (KARGO, "projectconfigs") => project_config(object, causes),
@@ -76,9 +84,6 @@ fn promotion(object: &Value, causes: &mut Vec<Cause>) {
             "\"object\": exactly one of freight and origin must be given",
         ));
     }
-    if is_set(spec, "origin") {
-        origin(spec.get("origin"), "spec.origin", causes);
-    }
     match spec.get("steps").and_then(Value::as_array) {
         None => causes.push(Cause::required("spec.steps")),
         Some(steps) if steps.is_empty() => causes.push(too_few("spec.steps")),
@@ -93,26 +98,6 @@ fn promotion(object: &Value, causes: &mut Vec<Cause>) {
             }
         }
     }
-    reference_origins(object, causes);
-}
-
-/// Wherever a status refers to Freight, what is said of its origin is said whole.
-fn reference_origins(object: &Value, causes: &mut Vec<Cause>) {
-    if let Some(given) = object.pointer("/status/freight/origin") {
-        origin(Some(given), "status.freight.origin", causes);
-    }
-    let items = object
-        .pointer("/status/freightCollection/items")
-        .and_then(Value::as_object);
-    for (key, reference) in items.into_iter().flatten() {
-        if let Some(given) = reference.get("origin") {
-            origin(
-                Some(given),
-                &format!("status.freightCollection.items.{key}.origin"),
-                causes,
-            );
-        }
-    }
 }
 
 fn warehouse(object: &Value, causes: &mut Vec<Cause>) {
@@ -121,45 +106,14 @@ fn warehouse(object: &Value, causes: &mut Vec<Cause>) {
     }
 }
 
-fn origin(value: Option<&Value>, field: &str, causes: &mut Vec<Cause>) {
-    let Some(value) = value else {
-        causes.push(Cause::required(field));
-        return;
-    };
-    for part in ["kind", "name"] {
-        if !is_set(value, part) {
-            causes.push(Cause::required(format!("{field}.{part}")));
-        }
-    }
-    if let Some(kind) = value.get("kind").and_then(Value::as_str)
-        && !kind.is_empty()
-        && kind != "Warehouse"
-    {
-        causes.push(Cause {
-            reason: "FieldValueNotSupported",
-            field: format!("{field}.kind"),
-            message: format!("Unsupported value: {kind:?}: supported values: \"Warehouse\""),
-        });
-    }
-}
-
 fn stage(object: &Value, causes: &mut Vec<Cause>) {
     if !needs(object, "/spec", causes) {
         return;
     }
-    let requested = object.pointer("/spec/requestedFreight").and_then(Value::as_array);
-    match requested {
+    match object.pointer("/spec/requestedFreight").and_then(Value::as_array) {
         None => causes.push(Cause::required("spec.requestedFreight")),
         Some(list) if list.is_empty() => causes.push(too_few("spec.requestedFreight")),
-        Some(list) => {
-            for (index, request) in list.iter().enumerate() {
-                let field = format!("spec.requestedFreight[{index}]");
-                origin(request.get("origin"), &format!("{field}.origin"), causes);
-                if request.get("sources").is_none() {
-                    causes.push(Cause::required(format!("{field}.sources")));
-                }
-            }
-        }
+        Some(_) => {}
     }
     if object.pointer("/spec/promotionTemplate").is_some() {
         let steps = object.pointer("/spec/promotionTemplate/spec/steps");
@@ -173,12 +127,6 @@ fn stage(object: &Value, causes: &mut Vec<Cause>) {
             }
         }
     }
-    list_map(
-        object.pointer("/status/conditions"),
-        "status.conditions",
-        "type",
-        causes,
-    );
 }
 
 fn template_step(step: &Value, field: &str, causes: &mut Vec<Cause>) {
@@ -258,22 +206,6 @@ fn approval(object: &Value, old: Option<&Value>, causes: &mut Vec<Cause>) {
 fn same_spec(object: &Value, old: Option<&Value>, causes: &mut Vec<Cause>) {
     if old.is_some_and(|old| old.get("spec") != object.get("spec")) {
         causes.push(Cause::invalid("spec", "\"object\": spec is immutable"));
-    }
-}
-
-/// A list whose items are told apart by one field holds each value once.
-fn list_map(list: Option<&Value>, field: &str, key: &str, causes: &mut Vec<Cause>) {
-    let mut seen = Vec::new();
-    for (index, item) in list.and_then(Value::as_array).into_iter().flatten().enumerate() {
-        let value = item.get(key).unwrap_or(&Value::Null);
-        if seen.contains(&value) {
-            causes.push(Cause {
-                reason: "FieldValueDuplicate",
-                field: format!("{field}[{index}]"),
-                message: format!("Duplicate value: {value}"),
-            });
-        }
-        seen.push(value);
     }
 }
 

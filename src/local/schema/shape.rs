@@ -19,7 +19,12 @@ pub(super) enum Shape {
     /// Items of one shape.
     List(Box<Shape>),
     /// A value of one of these JSON types, and of these values if any are listed.
-    Scalar { types: Vec<String>, values: Vec<Value> },
+    Scalar {
+        types: Vec<String>,
+        values: Vec<Value>,
+        /// A point in time as RFC 3339 has it.
+        is_time: bool,
+    },
 }
 
 impl Shape {
@@ -67,7 +72,8 @@ impl Shape {
         if structured || (types.is_empty() && values.is_empty()) {
             return Self::Any;
         }
-        Self::Scalar { types, values }
+        let is_time = schema.get("format").and_then(Value::as_str) == Some("date-time");
+        Self::Scalar { types, values, is_time }
     }
 
     fn fields(schema: &Map<String, Value>, fields: &Map<String, Value>) -> Self {
@@ -125,6 +131,43 @@ impl Shape {
         }
     }
 
+    /// Shows every known field of a whole object, except its metadata, with its path.
+    pub(super) fn visit_object(&self, object: &Value, look: &mut dyn FnMut(&str, &str, &Value)) {
+        if let (Self::Fields { fields, .. }, Some(map)) = (self, object.as_object()) {
+            for (name, value) in map.iter().filter(|(name, _)| !is_type_meta(name)) {
+                if let Some(shape) = fields.get(name) {
+                    look(name, name, value);
+                    shape.visit(value, name, look);
+                }
+            }
+        }
+    }
+
+    fn visit(&self, value: &Value, path: &str, look: &mut dyn FnMut(&str, &str, &Value)) {
+        match (self, value) {
+            (Self::Fields { fields, .. }, Value::Object(map)) => {
+                for (name, value) in map {
+                    if let Some(shape) = fields.get(name) {
+                        let path = join(path, name);
+                        look(name, &path, value);
+                        shape.visit(value, &path, look);
+                    }
+                }
+            }
+            (Self::Map(shape), Value::Object(map)) => {
+                for (key, value) in map {
+                    shape.visit(value, &format!("{path}[{key}]"), look);
+                }
+            }
+            (Self::List(shape), Value::Array(items)) => {
+                for (index, item) in items.iter().enumerate() {
+                    shape.visit(item, &format!("{path}[{index}]"), look);
+                }
+            }
+            _ => {}
+        }
+    }
+
     /// Everything of the wrong type, missing, or not among the allowed values.
     pub(super) fn check(&self, value: &Value, path: &str, causes: &mut Vec<Cause>) {
         match (self, value) {
@@ -153,11 +196,17 @@ impl Shape {
             }
             (Self::Fields { .. } | Self::Map(_), other) => causes.push(wrong(path, "object", other)),
             (Self::List(_), other) => causes.push(wrong(path, "array", other)),
-            (Self::Scalar { types, values }, value) => {
+            (Self::Scalar { types, values, is_time }, value) => {
                 if !types.is_empty() && !types.iter().any(|t| is_of(t, value)) {
                     causes.push(wrong(path, &types.join(" or "), value));
                 } else if !values.is_empty() && !values.contains(value) {
-                    causes.push(unsupported(path, value, values));
+                    let known: Vec<String> = values.iter().map(Value::to_string).collect();
+                    causes.push(Cause::unsupported(path, &value.to_string(), &known));
+                } else if let (true, Value::String(text)) = (*is_time, value)
+                    && text.parse::<jiff::Timestamp>().is_err()
+                {
+                    let what = format!("{text:?}: {path} in body must be of type date-time");
+                    causes.push(Cause::invalid(path, what));
                 }
             }
         }
@@ -251,14 +300,5 @@ fn wrong(path: &str, wanted: &str, value: &Value) -> Cause {
                 type_of(value)
             ),
         )
-    }
-}
-
-fn unsupported(path: &str, value: &Value, values: &[Value]) -> Cause {
-    let known: Vec<String> = values.iter().map(Value::to_string).collect();
-    Cause {
-        reason: "FieldValueNotSupported",
-        field: path.to_owned(),
-        message: format!("Unsupported value: {value}: supported values: {}", known.join(", ")),
     }
 }

@@ -156,3 +156,108 @@ fn metadata_of_the_wrong_type_cannot_be_read() {
     let error = conform(id, kind, &mut object, &mut Vec::new()).unwrap_err();
     assert_eq!(error.code, 400);
 }
+
+/// The places that keep any JSON, as Kargo's definitions have them.
+#[test]
+fn arbitrary_json_is_kept_where_kargo_keeps_it() {
+    for (plural, expected) in [
+        (
+            "promotions",
+            vec!["spec.steps.config", "status.healthChecks.config", "status.state"],
+        ),
+        ("promotiontasks", vec!["spec.steps.config"]),
+        ("warehouses", vec!["spec.subscriptions"]),
+        ("freights", vec!["artifacts.metadata", "status.metadata"]),
+    ] {
+        let (id, _) = kinds::by_plural_alone(plural).unwrap();
+        let Some(Typing::Shape(shape)) = schemas().kinds.get(&id) else {
+            panic!("{plural}")
+        };
+        let mut open = Vec::new();
+        open_places(shape, "", &mut open);
+        for place in &expected {
+            assert!(open.contains(&(*place).to_owned()), "{plural}: {open:?}");
+        }
+        let others: Vec<_> = open.iter().filter(|place| !is_known_open(place)).collect();
+        assert_eq!(others, Vec::<&String>::new(), "{plural}");
+    }
+}
+
+fn is_known_open(place: &str) -> bool {
+    let last = place.rsplit('.').next().unwrap();
+    matches!(
+        last,
+        "config" | "metadata" | "state" | "subscriptions" | "discoveredArtifacts" | "output"
+    )
+}
+
+fn open_places(shape: &Shape, path: &str, open: &mut Vec<String>) {
+    match shape {
+        Shape::Any => open.push(path.to_owned()),
+        Shape::Fields { fields, .. } => {
+            for (name, shape) in fields
+                .iter()
+                .filter(|(name, _)| !path.is_empty() || *name != "metadata")
+            {
+                let below = if path.is_empty() {
+                    name.clone()
+                } else {
+                    format!("{path}.{name}")
+                };
+                open_places(shape, &below, open);
+            }
+        }
+        Shape::Map(shape) | Shape::List(shape) => open_places(shape, path, open),
+        Shape::Scalar { .. } => {}
+    }
+}
+
+#[test]
+fn parts_are_checked_wherever_they_are_built_in() {
+    let good_condition = json!({"type": "Ready", "status": "True", "reason": "Synced", "message": "",
+        "lastTransitionTime": "2026-01-01T00:00:00Z"});
+    let stage = |status: Value| {
+        let object = json!({"metadata": {"name": "s"}, "status": status,
+            "spec": {"requestedFreight": [{"origin": {"kind": "Warehouse", "name": "w"}, "sources": {"direct": true}}]}});
+        conformed("stages", object).2
+    };
+    assert_eq!(stage(json!({"conditions": [good_condition]})), vec![]);
+    let with = |field: &str, value: Value| {
+        let mut condition = good_condition.clone();
+        condition[field] = value;
+        json!({"conditions": [condition]})
+    };
+    for (status, field) in [
+        (
+            json!({"conditions": [{"type": "Ready", "status": "True"}]}),
+            "status.conditions[0].reason",
+        ),
+        (with("reason", json!("two words")), "status.conditions[0].reason"),
+        (with("status", json!("Maybe")), "status.conditions[0].status"),
+        (
+            with("lastTransitionTime", json!("yesterday")),
+            "status.conditions[0].lastTransitionTime",
+        ),
+        (
+            json!({"freightHistory": [{"items": {}}]}),
+            "status.freightHistory[0].id",
+        ),
+        (
+            json!({"lastPromotion": {"name": "p", "status": {"freight": {"name": "f", "origin": {"kind": "", "name": ""}}}}}),
+            "status.lastPromotion.status.freight.origin.kind",
+        ),
+        (json!({"lastPromotion": {"status": {}}}), "status.lastPromotion.name"),
+        (
+            json!({"freightHistory": [{"id": "x", "items": {"Warehouse/w": {"origin": {"kind": "Warehouse"}}}}]}),
+            "status.freightHistory[0].items[Warehouse/w].origin.name",
+        ),
+    ] {
+        let causes = stage(status.clone());
+        assert!(causes.iter().any(|c| c.field == field), "{status}: {causes:?}");
+    }
+    // Arbitrary JSON is nobody's business.
+    let spec = json!({"stage": "s", "freight": "f", "steps": [{"uses": "x", "config": {"vars": [{}], "origin": {}}}]});
+    assert_eq!(conformed("promotions", promotion(spec)).2, vec![]);
+    let spec = json!({"stage": "s", "freight": "f", "vars": [{"name": "1st"}], "steps": [{"uses": "x"}]});
+    assert!(!conformed("promotions", promotion(spec)).2.is_empty());
+}

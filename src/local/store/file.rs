@@ -109,7 +109,7 @@ impl Disk {
         }
         let content = std::fs::read(path).map_err(io)?;
         let loaded = check_copy(path, content)?;
-        let database = builder().open(path).map_err(|error| damaged(path, &error))?;
+        let database = builder().open(path).map_err(|error| not_opened(path, error))?;
         Ok((Self { database }, loaded))
     }
 
@@ -169,21 +169,33 @@ fn damaged(path: &Path, what: &dyn std::fmt::Display) -> OpenError {
     }
 }
 
+/// Why the library could not open or make a file.
+fn not_opened(path: &Path, error: impl Into<redb::Error>) -> OpenError {
+    match error.into() {
+        redb::Error::Io(source) => OpenError::Io {
+            path: path.to_owned(),
+            source,
+        },
+        redb::Error::DatabaseAlreadyOpen => OpenError::InUse { path: path.to_owned() },
+        other => damaged(path, &other),
+    }
+}
+
 /// Makes a new store beside its place and moves it there whole, so that a crash leaves none or one.
 fn create(path: &Path) -> Result<(), OpenError> {
     let io = |source| OpenError::Io {
         path: path.to_owned(),
         source,
     };
-    let unfinished = path.with_extension("new");
+    let unfinished = path.with_extension("redb.unfinished");
     match std::fs::remove_file(&unfinished) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(io(error)),
         _ => {}
     }
     let database = builder()
         .create(&unfinished)
-        .map_err(|error| damaged(&unfinished, &error))?;
-    stamp(&database).map_err(|error| damaged(&unfinished, &error))?;
+        .map_err(|error| not_opened(&unfinished, error))?;
+    stamp(&database).map_err(|error| not_opened(&unfinished, error))?;
     drop(database);
     std::fs::rename(&unfinished, path).map_err(io)?;
     if let Some(folder) = path.parent() {
@@ -374,3 +386,6 @@ impl redb::StorageBackend for Copy {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

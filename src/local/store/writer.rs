@@ -100,6 +100,11 @@ impl Store {
         self.open.subscribe()
     }
 
+    /// Whether the store has not been closed.
+    pub(crate) fn is_open(&self) -> bool {
+        *self.open.borrow()
+    }
+
     /// Drops all history; watches and pages that need it get 410.
     pub(crate) fn compact(&self) {
         self.change(State::compact);

@@ -48,23 +48,23 @@ pub(super) fn decide(desk: &Desk<'_>, given: &Value) -> Result<Decision, ApiErro
     })
 }
 
-/// The namespace is the path's; an object may repeat it, not contradict it.
+/// The namespace is the path's; an object may repeat it, not contradict it. Cluster-scoped objects
+/// lose one that they bring.
 fn place(desk: &Desk<'_>, object: &mut Value) -> Result<(), ApiError> {
     let wanted = desk.request.namespace.as_str();
-    match object::meta(object, "namespace") {
-        Some(given) if given != wanted => {
-            return Err(ApiError::bad_request(format!(
-                "the namespace of the provided object ({given:?}) does not match the namespace sent on the request ({wanted:?})"
-            )));
-        }
-        _ => {}
-    }
     if wanted.is_empty() {
         object::remove_meta(object, "namespace");
-    } else {
-        object::set_meta(object, "namespace", wanted);
+        return Ok(());
     }
-    Ok(())
+    match object::meta(object, "namespace") {
+        Some(given) if given != wanted => Err(ApiError::bad_request(format!(
+            "the namespace of the provided object ({given:?}) does not match the namespace sent on the request ({wanted:?})"
+        ))),
+        _ => {
+            object::set_meta(object, "namespace", wanted);
+            Ok(())
+        }
+    }
 }
 
 fn name(desk: &Desk<'_>, object: &mut Value) -> Result<(), ApiError> {

@@ -72,17 +72,16 @@ pub fn template_steps(request: &Request<'_>, field: &str, steps: &[PromotionStep
 /// No alias twice, none of the form that is given to steps without one.
 pub fn aliases(request: &Request<'_>, field: &str, steps: &[PromotionStep]) -> Result<(), Denial> {
     let mut seen = std::collections::BTreeMap::new();
-    for (index, alias) in steps.iter().map(|step| &step.alias).enumerate() {
+    for (index, alias) in steps.iter().map(|step| step.alias.as_str().trim()).enumerate() {
         let field = format!("{field}[{index}].as");
         if alias.is_empty() {
             continue;
         }
-        if is_given_alias(alias.as_str()) {
-            return Err(request.invalid(&field, format!("step alias {:?} is reserved", alias.as_str())));
+        if is_given_alias(alias) {
+            return Err(request.invalid(&field, format!("step alias {alias:?} is reserved")));
         }
         if let Some(first) = seen.insert(alias, index) {
-            let text = format!("step alias {:?} is also used by step {first}", alias.as_str());
-            return Err(request.invalid(&field, text));
+            return Err(request.invalid(&field, format!("step alias {alias:?} is also used by step {first}")));
         }
     }
     Ok(())

@@ -1,8 +1,11 @@
 //! Projects and their namespaces, ProjectConfigs, Warehouses.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
-use crate::kargo::{ProjectConfig, Warehouse, meta};
+use crate::kargo::{ProjectConfig, Warehouse, meta, project_config::PromotionPolicy};
+use crate::rules::auto_promotion;
 
 use super::{Denial, Operation, Request, View, crd, object, stage};
 
@@ -20,7 +23,7 @@ pub fn require_project(request: &Request<'_>, view: &dyn View) -> Result<(), Den
     }
 }
 
-/// A Project takes a new namespace, or one that is labelled for it.
+/// A Project takes a new namespace, or one that is labelled for it and stays.
 pub fn validate_project(request: &Request<'_>, view: &dyn View) -> Result<(), Denial> {
     if request.operation != Operation::Create {
         return Ok(());
@@ -31,6 +34,9 @@ pub fn validate_project(request: &Request<'_>, view: &dyn View) -> Result<(), De
             "namespace {name:?} already exists and is not labelled {}=true",
             meta::PROJECT
         ))),
+        Some(namespace) if object::at(&namespace, &["metadata", "deletionTimestamp"]).is_some() => {
+            Err(request.conflict(format!("namespace {name:?} is still being terminated; try again when it is gone")))
+        }
         _ => Ok(()),
     }
 }
@@ -41,17 +47,36 @@ pub fn validate_config(request: &Request<'_>, view: &dyn View) -> Result<(), Den
         return Ok(());
     }
     let config: ProjectConfig = request.read(request.object()?)?;
-    if request.operation == Operation::Create {
-        require_project(request, view)?;
-    }
     if Some(config.name()) != request.namespace {
         let text = format!("{:?} must be the Project's name, {:?}", config.name(), request.namespace.unwrap_or_default());
         return Err(request.invalid("metadata.name", text));
     }
-    for (index, policy) in config.spec.promotion_policies.iter().enumerate() {
+    policies(request, &config.spec.promotion_policies)?;
+    let namespace = view.get("", "namespaces", None, request.namespace.unwrap_or_default());
+    if request.operation == Operation::Create && !namespace.is_some_and(|namespace| is_project(&namespace)) {
+        return Err(request.forbidden(format!("its namespace is no Project (missing {:?} label)", meta::PROJECT)));
+    }
+    Ok(())
+}
+
+/// Each names its Stages in one way that can be read, and none a Stage that another has named.
+fn policies(request: &Request<'_>, policies: &[PromotionPolicy]) -> Result<(), Denial> {
+    let mut seen = BTreeMap::new();
+    for (index, policy) in policies.iter().enumerate() {
+        let field = format!("spec.promotionPolicies[{index}]");
         if policy.stage.is_empty() == policy.stage_selector.is_none() {
-            let text = "must have exactly one of stage or stageSelector set";
-            return Err(request.invalid(&format!("spec.promotionPolicies[{index}]"), text));
+            return Err(request.invalid(&field, "must have exactly one of stage or stageSelector set"));
+        }
+        let name = policy.stage_selector.as_ref().map_or(&policy.stage, |selector| &selector.name);
+        if let Err(error) = auto_promotion::check_name(name) {
+            return Err(request.invalid(&format!("{field}.stageSelector.name"), error));
+        }
+        if name.is_empty() || name.contains(':') {
+            continue;
+        }
+        if let Some(first) = seen.insert(name, index) {
+            let text = format!("{name:?}: stage name already defined at spec.promotionPolicies[{first}]");
+            return Err(request.invalid(&field, text));
         }
     }
     Ok(())

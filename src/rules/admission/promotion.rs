@@ -129,18 +129,11 @@ fn mark_intent(
     let project = request.namespace.unwrap_or_default();
     let config = view.get(GROUP, "projectconfigs", request.namespace, project);
     let config: Option<ProjectConfig> = config.map(|config| request.read(&config)).transpose()?;
-    // A policy that cannot be read switches auto-promotion off; it must not stop a person's Promotion.
-    if !auto_promotion::enabled(config.as_ref(), stage).unwrap_or_default() {
-        return Ok(());
-    }
     let all = freight_of(request, view)?;
-    let Some(origin) = all.iter().find(|one| one.name() == freight).map(|one| &one.origin) else { return Ok(()) };
-    let candidate = auto_promotion::candidate(stage, origin, &all, request.now);
-    let key = match candidate {
-        Some(candidate) if candidate.name() == freight => meta::AUTO_PROMOTION_RESUME,
-        _ => meta::AUTO_PROMOTION_HOLD,
-    };
-    object::annotate(promotion, key, Some(&origin.key()));
+    if let Some(intent) = auto_promotion::intent(config.as_ref(), stage, &freight.into(), &all, request.now) {
+        let (key, value) = intent.annotation();
+        object::annotate(promotion, key, Some(&value));
+    }
     Ok(())
 }
 

@@ -96,6 +96,7 @@ fn it_stands_down() {
     let cases: Vec<Case> = vec![
         ("nothing against it", json!({}), vec![], Ok(())),
         ("held", held, vec![], Err(StandDown::Held("p1".into()))),
+        ("its turn has come", json!({"currentPromotion": {"name": "p9", "freight": {"name": "f"}}}), vec![], underway("p9")),
         ("there", there, vec![], Err(StandDown::Current)),
         ("pending", last.clone(), vec![row("p2", "f", "Pending")], underway("p2")),
         ("new", last.clone(), vec![row("p2", "f", "")], underway("p2")),
@@ -131,7 +132,17 @@ fn holds_begin_with_the_promotion_and_are_recorded_at_its_end() {
     let stage = stage(json!({}), json!({}));
     let effective = effective_holds(&stage, [&promotion("p1", "Pending", hold)], now);
     assert_eq!(effective["Warehouse/w"].actor, "kubernetes:ann");
-    assert!(effective_holds(&stage, [&promotion("p1", "Aborted", hold)], now).is_empty());
+    for (intents, held) in [
+        (vec![promotion("p1", "Aborted", hold)], false),
+        (vec![promotion("p2", "", resume), promotion("p1", "Failed", hold)], false),
+        (vec![promotion("p1", "Running", resume), promotion("p2", "Pending", hold)], true),
+        (vec![promotion("p2", "Aborted", resume), promotion("p1", "Pending", hold)], true),
+    ] {
+        assert_eq!(!effective_holds(&stage, &intents, now).is_empty(), held, "the newest of {intents:?}");
+    }
+    let mut recorded = stage.clone();
+    recorded.status.last_promotion = Some(crate::kargo::stage::PromotionReference { name: "p1".into(), ..Default::default() });
+    assert!(effective_holds(&recorded, [&promotion("p1", "Succeeded", hold)], now).is_empty(), "recorded, and lifted since");
 
     let mut holds = BTreeMap::new();
     for (phase, key, held) in [
@@ -144,5 +155,24 @@ fn holds_begin_with_the_promotion_and_are_recorded_at_its_end() {
     ] {
         apply_intent(&mut holds, &promotion("p1", phase, key), now);
         assert_eq!(holds.contains_key("Warehouse/w"), held, "{phase} {key}");
+    }
+}
+
+#[test]
+fn a_persons_choice_holds_or_resumes() {
+    let origin = Origin::warehouse("w");
+    let stage = stage(json!({"requestedFreight": [{"origin": origin, "sources": {"direct": true}}]}), json!({}));
+    let all = [freight("old", "2026-01-01T00:00:00Z", json!({})), freight("new", "2026-01-02T00:00:00Z", json!({}))];
+    let config = |policy: Value| -> ProjectConfig { serde_json::from_value(json!({"spec": {"promotionPolicies": [policy]}})).unwrap() };
+    let on = config(json!({"stage": "prod-eu", "autoPromotionEnabled": true}));
+    let unreadable = config(json!({"stageSelector": {"name": "regex:("}, "autoPromotionEnabled": true}));
+    for (config, chosen, expected) in [
+        (Some(&on), "new", Some(Intent::Resume(origin.clone()))),
+        (Some(&on), "old", Some(Intent::Hold(origin.clone()))),
+        (Some(&on), "gone", None),
+        (Some(&unreadable), "old", None),
+        (None, "old", None),
+    ] {
+        assert_eq!(intent(config, &stage, &chosen.into(), &all, NOW.parse().unwrap()), expected, "{chosen}");
     }
 }

@@ -26,7 +26,9 @@ fn every_step_kind_and_its_class() {
         ("git-clear", Class::Workspace),
         ("git-clone", Class::Workspace),
         ("git-commit", Class::Workspace),
+        ("git-push", Class::AskableEffect),
         ("kustomize-set-image", Class::Workspace),
+        ("wait-for-approval", Class::Wait),
         ("yaml-update", Class::Workspace),
     ];
     assert_eq!(classes, expected.map(|(kind, class)| (kind.to_owned(), class)));

@@ -4,6 +4,7 @@
 //! written, `set` replaces values, `list` adds and removes entries. Every edit is proved by reading the result: it
 //! must be the old tree with that one change, or the edit is refused.
 
+mod block;
 pub mod find;
 pub mod key;
 pub mod list;

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{
-    YamlError,
+    YamlError, block,
     find::{self, Route},
     key,
     place::Text,
@@ -128,12 +128,18 @@ fn check_target(node: &Node, update: &Update) -> Result<(), YamlError> {
         _ if update.value.is_array() || update.value.is_object() => {
             refuse("the new value is a list or a mapping, and only single values can be set")
         }
-        _ => match node.tag.as_deref().and_then(|tag| tag.strip_prefix(scalar::CORE)) {
-            Some(tag) if (tag == "str") != update.value.is_string() => {
-                refuse(&format!("it is tagged `!!{tag}`, so the new value would not read back as what it is"))
+        _ => {
+            let Some(tag) = &node.tag else { return Ok(()) };
+            let (name, texts_only) = match tag.strip_prefix(scalar::CORE) {
+                Some(core) => (format!("!!{core}"), core == "str"),
+                // Whoever reads the tag decides what the text means.
+                None => (tag.clone(), true),
+            };
+            if texts_only == update.value.is_string() {
+                return Ok(());
             }
-            _ => Ok(()),
-        },
+            refuse(&format!("it is tagged `{name}`, so the new value would not read back as what it is"))
+        }
     }
 }
 
@@ -163,13 +169,16 @@ pub(super) fn replacement(node: &Node, value: &Value, text: &Text<'_>) -> Edit {
             }
         }
         Style::Block => {
+            let header_end = text.line_end(start);
             // A comment behind the `|` stays.
-            let header = text.slice(start, text.line_end(start));
-            let after = header.trim_start_matches(|c: char| !c.is_whitespace());
-            if !after.trim().is_empty() {
-                written.push_str(after);
-            }
-            return Edit { start, end: end.max(text.line_end(start)), text: written };
+            let header = text.slice(start, header_end);
+            let comment = header.trim_start_matches(|c: char| !c.is_whitespace());
+            let comment = if comment.trim().is_empty() { "" } else { comment };
+            let written = match value.as_str().and_then(|value| block::write(text, header, start..end, value)) {
+                Some(lines) => format!("{}{comment}{}", lines.header, lines.body),
+                None => format!("{written}{comment}"),
+            };
+            return Edit { start, end: end.max(header_end), text: written };
         }
         _ => {}
     }

@@ -31,6 +31,11 @@ fn only_the_bytes_of_the_value_change() {
         ("C08 keep", "note: |+\n  one\n\nafter: x\n", "note", json!("v2"), "note: v2\nafter: x\n"),
         ("C08 anchored block", "note: &n !!str |\n  one\nb: *n\n", "note", json!("v2"), "note: &n !!str v2\nb: *n\n"),
         ("C08 last, no newline", "a:\n  - |\n    one", "a.0", json!("x"), "a:\n  - x"),
+        ("block stays a block", "a:\n  note: |  # why\n     one\n\n  b: 1\n", "a.note", json!("x\n  # y\n\nz: 1\n"), "a:\n  note: |  # why\n     x\n       # y\n\n     z: 1\n\n  b: 1\n"),
+        ("block, other end", "a: |\r\n  one\r\nb: 1\r\n", "a", json!("x\ny"), "a: |-\r\n  x\r\n  y\r\nb: 1\r\n"),
+        ("no block for spaces at the ends", "a: |\n  one\n", "a", json!("x \ny"), "a: \"x \\ny\"\n"),
+        ("no block for a first space", "a: |\n  one\n", "a", json!(" x\ny"), "a: \" x\\ny\"\n"),
+        ("no block at the end", "a: |\n  one", "a", json!("x\ny\n"), "a: \"x\\ny\\n\"\n".trim_end()),
         ("C10", "tag: &t v1\ncopy: *t\n", "tag", json!("v2"), "tag: &t v2\ncopy: *t\n"),
         ("C10 with tag", "tag: !!str &t 'v1'\ncopy: *t\n", "tag", json!("12"), "tag: !!str &t '12'\ncopy: *t\n"),
         ("alias itself", "tag: &t v1\ncopy: *t # c\n", "copy", json!("v2"), "tag: &t v1\ncopy: v2 # c\n"),
@@ -64,6 +69,7 @@ fn only_the_bytes_of_the_value_change() {
         ("flow needs quotes", "a: [b, c]\n", "a.0", json!("x, y"), "a: [\"x, y\", c]\n"),
         ("flow over lines with comments", "a: [\n  b, # one\n  c  # two\n]\n", "a.1", json!("d"), "a: [\n  b, # one\n  d  # two\n]\n"),
         ("pair in a flow list", "a: [b: c, d]\n", "a.0.b", json!("e"), "a: [b: e, d]\n"),
+        ("commas before brackets", "- {\n    a: b,\n    c: [d, ] ,  # x\n  }\n- {e: f,}\n", "1.e", json!("g"), "- {\n    a: b,\n    c: [d, ] ,  # x\n  }\n- {e: g,}\n"),
         ("multi-line plain", "a: one\n  two\n  three\nb: 1\n", "a", json!("x"), "a: x\nb: 1\n"),
         ("multi-line quoted", "a: \"one\n\n  two\" # c\nb: 1\n", "a", json!("x"), "a: \"x\" # c\nb: 1\n"),
         ("second document", "a: 1\n---\nb: 2\n...\n---\nc: 3\n", "b", json!(5), "a: 1\n---\nb: 5\n...\n---\nc: 3\n"),
@@ -105,6 +111,7 @@ fn what_cannot_be_set_is_refused_and_says_what_to_do() {
         ("empty part", "a: 1\n", "a..b", json!(3), &["empty key part"]),
         ("tab", "a:\n- b: 1\n\tc: 2\n", "a", json!(3), &["not YAML", "line 2"]),
         ("tagged int", "a: !!int 1\n", "a", json!("x"), &["!!int"]),
+        ("local tag", "a: !ref b\n", "a", json!(1), &["`!ref`"]),
         ("list as value", "a: 1\n", "a", json!([1]), &["single"]),
     ];
     for (case, text, key, value, said) in cases {
@@ -159,7 +166,7 @@ fn strings_that_a_reader_would_retype_are_quoted_in_the_style_that_is_there() {
 const PUNCTUATION: &[&str] = &[
     "feat: x #1", "*star", "&amp", "@x", "%d", "- dash", "a: ", "\"q\"", "it's", "{x", " lead", "two\nlines", "🚀", "#x",
     "---", "...", "? x", "a:", "!x", "`x`", "|", ">", "tail ", "tab\there", "nul\0", "bell\u{7}", "nel\u{85}",
-    "ls\u{2028}", "bom\u{feff}", "\\", "\r\n", "]", ",", "a]b", "a,b", "x #y", "x#y", "'", "''", "a'b\"c", "\u{e000}",
+    "ls\u{2028}", "a\nb\n", "a\n\n b\n#c", "a\n\n", "\na\nb", "a\n\tb", "a\n \nb", "bom\u{feff}", "\\", "\r\n", "]", ",", "a]b", "a,b", "x #y", "x#y", "'", "''", "a'b\"c", "\u{e000}",
     "\u{1f680}\u{200d}", ":", "::", "[a]", "null ", "\u{fffe}", "1:2:x",
 ];
 
@@ -298,7 +305,8 @@ impl Made {
                 self.keys.push((below, value));
             }
         }
-        self.text.push_str(if list { " ]" } else { "}" });
+        self.push(&["", " ", ", "]);
+        self.text.push(if list { ']' } else { '}' });
     }
 }
 
@@ -352,5 +360,34 @@ fn garbage_never_panics() {
         for key in ["a", "0", "a.0", "0.a"] {
             drop(edited(&text, key, "v"));
         }
+    }
+}
+
+/// Entries come and go in generated files, and another parser sees only them.
+#[test]
+fn entries_are_added_replaced_and_removed_and_nothing_else_changes() {
+    for seed in 0..300 {
+        let made = Made::file(seed);
+        let mut expected = read_12(&made.text);
+        let mut editor = Editor::open(&made.text).unwrap();
+        let mut agree = |editor: &Editor, images: Value| {
+            expected["images"] = images;
+            assert_eq!(read_12(&editor.body), expected, "{}\n---\n{}", made.text, editor.body);
+        };
+        let field = |key, value: &str| (key, value.to_owned());
+        editor.append(0, "images", &[field("name", "a"), field("tag", "1.0")]).unwrap();
+        agree(&editor, json!([{"name": "a", "tag": "1.0"}]));
+        editor.append(0, "images", &[field("name", "b: c")]).unwrap();
+        agree(&editor, json!([{"name": "a", "tag": "1.0"}, {"name": "b: c"}]));
+        let Some(tree::Content::Map(entries)) = editor.node(0, &[]).map(|root| &root.content) else { panic!() };
+        let list = entries.len() - 1;
+        editor.add_entry(0, &[list, 1], "tag", "x").unwrap();
+        agree(&editor, json!([{"name": "a", "tag": "1.0"}, {"name": "b: c", "tag": "x"}]));
+        editor.replace_entry(0, &[list, 0], 1, "digest", "sha256:1").unwrap();
+        agree(&editor, json!([{"name": "a", "digest": "sha256:1"}, {"name": "b: c", "tag": "x"}]));
+        editor.remove_entry(0, &[list, 0], 0).unwrap();
+        agree(&editor, json!([{"digest": "sha256:1"}, {"name": "b: c", "tag": "x"}]));
+        editor.remove_entry(0, &[list, 1], 1).unwrap();
+        agree(&editor, json!([{"digest": "sha256:1"}, {"name": "b: c"}]));
     }
 }

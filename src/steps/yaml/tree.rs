@@ -123,22 +123,30 @@ impl<'a> Reader<'a, '_> {
         }
     }
 
-    /// Whether the next event ends the collection; takes it then, and says where it is.
-    fn ended(&mut self) -> Result<Option<usize>, YamlError> {
+    /// Whether the next event ends the collection; takes it then.
+    fn ended(&mut self) -> Result<bool, YamlError> {
         match self.events.peek() {
-            Some(Ok((Event::SequenceEnd | Event::MappingEnd, span))) => {
-                let at = self.text.byte(span.start.index());
+            Some(Ok((Event::SequenceEnd | Event::MappingEnd, _))) => {
                 self.events.next();
-                Ok(Some(at))
+                Ok(true)
             }
             Some(Err(error)) => Err(not_yaml(error)),
-            Some(Ok(_)) => Ok(None),
+            Some(Ok(_)) => Ok(false),
             None => Err(YamlError::Unplaceable(self.text.line(self.text.all.len()))),
         }
     }
 
     fn unplaceable(&self, at: usize) -> YamlError {
         YamlError::Unplaceable(self.text.line(at))
+    }
+
+    /// Past the closing bracket, which a comma may precede.
+    fn closed(&self, place: usize, bracket: char) -> Result<usize, YamlError> {
+        let mut at = self.text.skip_space(place);
+        if self.text.at(at, ',') {
+            at = self.text.skip_space(at + 1);
+        }
+        if self.text.at(at, bracket) { Ok(at + 1) } else { Err(self.unplaceable(at)) }
     }
 
     /// The node that stands at `place` or after white space behind it.
@@ -227,8 +235,8 @@ impl<'a> Reader<'a, '_> {
         let mut items: Vec<Node> = Vec::new();
         let mut place = if flow { start + 1 } else { start };
         loop {
-            if let Some(at) = self.ended()? {
-                let end = if flow { at + 1 } else { items.last().map_or(start, |item| item.bytes.end) };
+            if self.ended()? {
+                let end = if flow { self.closed(place, ']')? } else { place };
                 return Ok((Content::Seq(items), start..end, flow));
             }
             place = self.text.skip_space(place);
@@ -258,8 +266,8 @@ impl<'a> Reader<'a, '_> {
         let mut entries: Vec<(Node, Node)> = Vec::new();
         let mut place = if flow { start + 1 } else { start };
         loop {
-            if let Some(at) = self.ended()? {
-                let end = if flow { at + 1 } else { place };
+            if self.ended()? {
+                let end = if flow { self.closed(place, '}')? } else { place };
                 return Ok((Content::Map(entries), start..end, flow));
             }
             place = self.text.skip_space(place);

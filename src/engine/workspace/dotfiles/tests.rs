@@ -10,7 +10,14 @@ fn by_git(base: Files<'_>, files: Files<'_>, clear: bool) -> Vec<String> {
     std::fs::create_dir(&work).unwrap();
     let git = |args: &[&str]| {
         let output = Command::new("git")
-            .args(["-c", "user.name=A", "-c", "user.email=a@b", "-c", "init.defaultBranch=main"])
+            .args([
+                "-c",
+                "user.name=A",
+                "-c",
+                "user.email=a@b",
+                "-c",
+                "init.defaultBranch=main",
+            ])
             .args(args)
             .current_dir(&work)
             .env_clear()
@@ -19,7 +26,11 @@ fn by_git(base: Files<'_>, files: Files<'_>, clear: bool) -> Vec<String> {
             .env("GIT_CONFIG_NOSYSTEM", "1")
             .output()
             .unwrap();
-        assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        assert!(
+            output.status.success(),
+            "git {args:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
         String::from_utf8(output.stdout).unwrap()
     };
     let put = |files: Files<'_>| {
@@ -40,14 +51,18 @@ fn by_git(base: Files<'_>, files: Files<'_>, clear: bool) -> Vec<String> {
     }
     git(&["add", "."]);
     git(&["commit", "-q", "--allow-empty", "-m", "change"]);
-    git(&["ls-tree", "-r", "--name-only", "HEAD"]).lines().map(str::to_owned).collect()
+    git(&["ls-tree", "-r", "--name-only", "HEAD"])
+        .lines()
+        .map(str::to_owned)
+        .collect()
 }
 
 fn by_us(base: Files<'_>, files: Files<'_>, clear: bool) -> Vec<String> {
     let bench = Bench::new(&["a"]);
     let mut ws = bench.with("a", base);
     for (at, content) in files {
-        ws.write(&path("src").join(&path(at)), content.as_bytes(), None).unwrap();
+        ws.write(&path("src").join(&path(at)), content.as_bytes(), None)
+            .unwrap();
     }
     if clear {
         ws.clear(&path("src")).unwrap();
@@ -56,11 +71,19 @@ fn by_us(base: Files<'_>, files: Files<'_>, clear: bool) -> Vec<String> {
         CommitOutcome::Made(id) => id,
         CommitOutcome::NothingToCommit(head) => head.unwrap(),
     };
-    bench.repo("a").git(&["ls-tree", "-r", "--name-only", head.as_str()]).lines().map(str::to_owned).collect()
+    bench
+        .repo("a")
+        .git(&["ls-tree", "-r", "--name-only", head.as_str()])
+        .lines()
+        .map(str::to_owned)
+        .collect()
 }
 
 const BASE: Files<'static> = &[
-    (".gitignore", "*.tmp\n!keep.tmp\n/build/\nlogs/\n# comment\n\\#odd\ndoc/**/x\n"),
+    (
+        ".gitignore",
+        "*.tmp\n!keep.tmp\n/build/\nlogs/\n# comment\n\\#odd\ndoc/**/x\n",
+    ),
     ("sub/.gitignore", "!a.tmp\nb.txt\n/only\n"),
     ("tracked.tmp", "1"),
     ("build/tracked", "1"),
@@ -93,14 +116,20 @@ const NEW: Files<'static> = &[
 fn a_commit_takes_what_git_add_takes() {
     let theirs = by_git(BASE, NEW, false);
     assert_eq!(by_us(BASE, NEW, false), theirs);
-    assert!(theirs.contains(&"tracked.tmp".to_owned()) && !theirs.contains(&"x.tmp".to_owned()), "{theirs:?}");
+    assert!(
+        theirs.contains(&"tracked.tmp".to_owned()) && !theirs.contains(&"x.tmp".to_owned()),
+        "{theirs:?}"
+    );
 }
 
 #[test]
 fn clearing_removes_what_git_rm_removes() {
     let theirs = by_git(BASE, NEW, true);
     assert_eq!(by_us(BASE, NEW, true), theirs);
-    assert!(theirs.contains(&"x.tmp".to_owned()), "ignored files outlive the clearing, and the .gitignore: {theirs:?}");
+    assert!(
+        theirs.contains(&"x.tmp".to_owned()),
+        "ignored files outlive the clearing, and the .gitignore: {theirs:?}"
+    );
 }
 
 #[test]
@@ -109,10 +138,22 @@ fn ignored_files_stay_in_the_workspace_and_out_of_the_change() {
     let mut ws = bench.with("a", &[(".gitignore", "*.tmp\n")]);
     let base = ws.state().mounts[0].base.clone();
     ws.write(&path("src/x.tmp"), b"1", None).unwrap();
-    assert_eq!(commit(&mut ws, "src").unwrap(), CommitOutcome::NothingToCommit(base));
+    assert_eq!(
+        commit(&mut ws, "src").unwrap(),
+        CommitOutcome::NothingToCommit(base)
+    );
     assert_eq!(ws.read(&path("src/x.tmp")).unwrap().unwrap().bytes, b"1");
-    assert!(ws.change(crate::git::diff::Limits::default()).unwrap().files.is_empty());
-    assert!(recorded(&ws).contains(&"r .gitignore".to_owned()), "it decided: {:?}", recorded(&ws));
+    assert!(
+        ws.change(crate::git::diff::Limits::default())
+            .unwrap()
+            .files
+            .is_empty()
+    );
+    assert!(
+        recorded(&ws).contains(&"r .gitignore".to_owned()),
+        "it decided: {:?}",
+        recorded(&ws)
+    );
 }
 
 #[test]
@@ -132,14 +173,24 @@ fn what_is_kept_in_lfs_is_not_written() {
         ],
     );
     for at in ["x.bin", "deep/x.bin", "a b", "large/y"] {
-        let refused = ws.write(&path("src").join(&path(at)), b"raw", None).unwrap_err();
-        assert!(matches!(&refused, WorkspaceError::Lfs { path } if path == at), "{at}: {refused}");
+        let refused = ws
+            .write(&path("src").join(&path(at)), b"raw", None)
+            .unwrap_err();
+        assert!(
+            matches!(&refused, WorkspaceError::Lfs { path } if path == at),
+            "{at}: {refused}"
+        );
     }
     for at in ["ok.bin", "sub/x.bin", "f.txt", "x.bin.txt"] {
-        ws.write(&path("src").join(&path(at)), b"raw", None).unwrap();
+        ws.write(&path("src").join(&path(at)), b"raw", None)
+            .unwrap();
     }
-    ws.write(&path("src/p.bin"), pointer.as_bytes(), None).unwrap();
+    ws.write(&path("src/p.bin"), pointer.as_bytes(), None)
+        .unwrap();
     made(&mut ws, "src");
-    ws.copy(&path("src/in"), &path("src/out"), &|_, _| true).unwrap();
-    assert!(matches!(commit(&mut ws, "src"), Err(WorkspaceError::Lfs { path }) if path == "out/copied.bin"));
+    ws.copy(&path("src/in"), &path("src/out"), &|_, _| true)
+        .unwrap();
+    assert!(
+        matches!(commit(&mut ws, "src"), Err(WorkspaceError::Lfs { path }) if path == "out/copied.bin")
+    );
 }

@@ -60,6 +60,7 @@ fn stages_keep_kargos_rules() {
         (steps, json!([{"task": {"name": "t"}, "retry": {}}]), Err((422, "steps[0].retry"))),
         (steps, json!([{"task": {"name": "t"}, "continueOnError": true}]), Err((422, "steps[0].continueOnError"))),
         (steps, json!([{"uses": "a", "as": "x"}, {"uses": "b", "as": "x"}]), Err((422, "also used by step 0"))),
+        (steps, json!([{"uses": "a", "as": "x"}, {"uses": "b", "as": " x "}]), Err((422, "also used by step 0"))),
         (steps, json!([{"uses": "a", "as": "step-7"}]), Err((422, "reserved"))),
         (steps, json!([{"uses": "a", "as": "step-x"}]), Ok(())),
         (steps, json!([{"uses": "no-such-kind", "if": "((", "config": {"a": "${{ x"}}]), Ok(())),
@@ -101,6 +102,11 @@ fn projects_and_their_configuration() {
     check(&project("new"), Ok(()));
     check(&project("shop"), Ok(()));
     check(&project("plain"), Err((409, "already exists and is not labelled")));
+    let mut going = shop();
+    let namespace = json!({"metadata": {"name": "shop", "labels": {"kargo.akuity.io/project": "true"}, "deletionTimestamp": NOW}});
+    going.put("namespaces", "", namespace);
+    let (code, message) = project("shop").refusal(&going);
+    assert!(code == 409 && message.contains("still being terminated"), "{message}");
     let config = |name: &str, policy: Value| {
         Write::create("projectconfigs", json!({"metadata": {"name": name}, "spec": {"promotionPolicies": [policy]}}))
     };
@@ -108,6 +114,14 @@ fn projects_and_their_configuration() {
     check(&config("other", json!({"stage": "prod"})), Err((422, "must be the Project's name")));
     check(&config("shop", json!({})), Err((422, "exactly one of stage or stageSelector")));
     check(&config("shop", json!({"stage": "a", "stageSelector": {}})), Err((422, "exactly one of")));
+    check(&config("shop", json!({"stageSelector": {"name": "glob:prod-*"}})), Ok(()));
+    check(&config("shop", json!({"stageSelector": {"name": "regex:("}})), Err((422, "cannot be read")));
+    check(&config("shop", json!({"stageSelector": {"name": "like:prod"}})), Err((422, "cannot be read")));
+    let twice = json!([{"stage": "a"}, {"stageSelector": {"name": "a"}}]);
+    let object = json!({"metadata": {"name": "shop"}, "spec": {"promotionPolicies": twice}});
+    check(&Write::create("projectconfigs", object), Err((422, "already defined at spec.promotionPolicies[0]")));
+    let elsewhere = json!({"metadata": {"name": "plain", "namespace": "plain"}, "spec": {}});
+    check(&Write::create("projectconfigs", elsewhere), Err((403, "is no Project")));
 }
 
 #[test]

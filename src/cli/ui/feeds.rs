@@ -1,0 +1,108 @@
+//! Watches made into the console's messages, in batches so that a long list does not flood it.
+
+use futures::{Stream, StreamExt};
+use kube::{Resource, core::NamespaceResourceScope};
+use serde::de::DeserializeOwned;
+use tokio::{sync::mpsc, task::JoinSet};
+
+use crate::{
+    cluster::{Connection, find::Scope, watch},
+    console::message::{Change, FeedEvent, FeedState, Kind, Message, Row},
+    kargo::{ApprovalRequest, Freight, Promotion, Stage, Timestamp},
+    rules::rows::{FreightRow, PromotionRow, RequestRow, StageRow},
+};
+
+/// Rows in one message at most.
+const BATCH: usize = 250;
+
+/// Starts a task for every kind that the console lists.
+pub fn start(tasks: &mut JoinSet<()>, connection: &Connection, scope: &Scope, to: &mpsc::Sender<Message>) {
+    spawn::<Promotion, _>(tasks, connection, scope, to, Kind::Promotions, PromotionRow::of, FeedEvent::Promotions);
+    spawn::<ApprovalRequest, _>(tasks, connection, scope, to, Kind::Requests, RequestRow::of, FeedEvent::Requests);
+    spawn::<Stage, _>(tasks, connection, scope, to, Kind::Stages, StageRow::of, FeedEvent::Stages);
+    spawn::<Freight, _>(tasks, connection, scope, to, Kind::Freight, FreightRow::of, FeedEvent::Freight);
+}
+
+fn spawn<K, R>(
+    tasks: &mut JoinSet<()>,
+    connection: &Connection,
+    scope: &Scope,
+    to: &mpsc::Sender<Message>,
+    kind: Kind,
+    row: fn(&K) -> R,
+    wrap: fn(Change<R>) -> FeedEvent,
+) where
+    K: Resource<Scope = NamespaceResourceScope, DynamicType = ()>
+        + Clone
+        + std::fmt::Debug
+        + DeserializeOwned
+        + Send
+        + 'static,
+    R: Row + Send + 'static,
+{
+    let changes = watch::rows(scope.api::<K>(&connection.client), row);
+    tasks.spawn(pass_on(changes, to.clone(), kind, wrap));
+}
+
+/// Passes changes on until the console is gone.
+async fn pass_on<R: Row>(
+    changes: impl Stream<Item = watch::Change<R>> + Send,
+    to: mpsc::Sender<Message>,
+    kind: Kind,
+    wrap: fn(Change<R>) -> FeedEvent,
+) {
+    let mut batches = Box::pin(changes.ready_chunks(BATCH));
+    let mut listing = false;
+    let mut last_good = Timestamp::now();
+    while let Some(batch) = batches.next().await {
+        for event in events(batch, &mut listing, &mut last_good, kind, wrap) {
+            if to.send(Message::Feed(event)).await.is_err() {
+                return;
+            }
+        }
+    }
+}
+
+/// One batch as messages: rows that follow each other go together.
+fn events<R: Row>(
+    batch: Vec<watch::Change<R>>,
+    listing: &mut bool,
+    last_good: &mut Timestamp,
+    kind: Kind,
+    wrap: fn(Change<R>) -> FeedEvent,
+) -> Vec<FeedEvent> {
+    let mut events = Vec::new();
+    let mut rows: Vec<R> = Vec::new();
+    let flush = |rows: &mut Vec<R>, listing: bool, events: &mut Vec<FeedEvent>| {
+        if !rows.is_empty() {
+            let rows = std::mem::take(rows);
+            events.push(wrap(if listing { Change::Page(rows) } else { Change::Upsert(rows) }));
+        }
+    };
+    for change in batch {
+        if let watch::Change::Upsert(row) = change {
+            *last_good = Timestamp::now();
+            rows.push(row);
+            continue;
+        }
+        flush(&mut rows, *listing, &mut events);
+        match change {
+            watch::Change::Upsert(_) => {}
+            watch::Change::Listing => *listing = true,
+            watch::Change::Listed => {
+                *listing = false;
+                *last_good = Timestamp::now();
+                events.push(wrap(Change::ListDone));
+                events.push(FeedEvent::State(kind, FeedState::Live));
+            }
+            watch::Change::Delete(row) => events.push(wrap(Change::Delete(row.key()))),
+            watch::Change::Stale(error) => {
+                events.push(FeedEvent::State(kind, FeedState::StaleSince { since: *last_good, error }));
+            }
+            watch::Change::Forbidden(why) => events.push(FeedEvent::State(kind, FeedState::Forbidden(why))),
+            watch::Change::Absent(why) => events.push(FeedEvent::State(kind, FeedState::Absent(why))),
+        }
+    }
+    flush(&mut rows, *listing, &mut events);
+    events
+}
