@@ -203,10 +203,18 @@ impl Supervisor {
     fn notice(&mut self, notice: Notice) {
         match notice {
             Notice::Abort(key, request) => self.abort(key, request),
-            Notice::Gone(key) => {
+            Notice::Gone(key, uid) => {
                 self.resting.remove(&key);
                 self.ready.retain(|(ready, _)| *ready != key);
                 self.control(&key, Control::Stop);
+                if let (false, Some(uid)) = (self.running.contains_key(&key), uid) {
+                    let mirrors = Arc::clone(&self.tools.mirrors);
+                    tokio::task::spawn_blocking(move || {
+                        if let Err(error) = mirrors.unpin_all(uid.as_str()) {
+                            tracing::warn!(error = &error as &dyn std::error::Error, "pins could not be taken away");
+                        }
+                    });
+                }
             }
             Notice::Late(key) => {
                 let tools = Arc::clone(&self.tools);
