@@ -6,11 +6,12 @@
 
 use std::{
     collections::{BTreeMap, VecDeque},
+    panic::AssertUnwindSafe,
     sync::Arc,
     time::Duration,
 };
 
-use futures::StreamExt;
+use futures::{FutureExt, StreamExt};
 use tokio::{
     sync::{mpsc, watch},
     time::Instant,
@@ -365,7 +366,10 @@ impl Supervisor {
             self.keeping.insert(key.clone());
             let (tools, sender) = (Arc::clone(&self.tools), self.sender.clone());
             tokio::spawn(async move {
-                let result = keeper::keep(&tools, snapshot).await;
+                let result = guarded(keeper::keep(&tools, snapshot)).await.unwrap_or_else(|| {
+                    let (doing, said) = (format!("keeping the book of Stage {}", key.1), "it panicked".to_owned());
+                    Err(PortError::Forbidden { doing, said })
+                });
                 // A supervisor that is gone needs no answer.
                 drop(sender.send(Done::Stage(key, result)));
             });
@@ -379,7 +383,8 @@ impl Supervisor {
         self.running.insert(key.clone(), Running { control: to, again: false });
         let (tools, sender) = (Arc::clone(&self.tools), self.sender.clone());
         tokio::spawn(async move {
-            let rest = launch::promotion(&tools, &key, told, newer).await;
+            let work = guarded(launch::promotion(&tools, &key, told, newer)).await;
+            let rest = work.unwrap_or_else(|| Rest::Lost("its run panicked; it is tried again".into()));
             drop(sender.send(Done::Promotion(key, rest)));
         });
     }
@@ -407,6 +412,11 @@ impl Supervisor {
         });
         Summary { phases: self.desk.phases(), waiting: waiting.chain(self.desk.queued(&self.resting)).collect() }
     }
+}
+
+/// None where the work panicked; the panic itself has been reported.
+async fn guarded<T>(work: impl Future<Output = T>) -> Option<T> {
+    AssertUnwindSafe(work).catch_unwind().await.ok()
 }
 
 async fn sleep_until(at: Option<Instant>) {
