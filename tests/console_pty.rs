@@ -32,7 +32,10 @@ use tidewaiter::{
         run_in_terminal,
     },
     kargo::{ApprovalRequest, Promotion, Timestamp},
-    rules::rows::{PromotionRow, RequestRow},
+    rules::{
+        rows::{PromotionRow, RequestRow},
+        who::Person,
+    },
 };
 use tokio::sync::mpsc;
 
@@ -57,8 +60,7 @@ fn child() {
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let context = Context {
-        user: "ann".into(),
-        groups: Vec::new(),
+        person: Person { name: "ann".into(), ..Person::default() },
         place: "here".into(),
         project: None,
         readonly: false,

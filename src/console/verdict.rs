@@ -78,7 +78,7 @@ fn as_actor<T>(state: &State, project: &ProjectName, ask: impl FnOnce(&Actor<'_>
     };
     let nothing = Default::default();
     ask(&Actor {
-        person: &state.person,
+        person: &state.context.person,
         directory,
         read_only: state.context.readonly,
         refused: state.refused.get(project).unwrap_or(&nothing),
