@@ -45,6 +45,12 @@ pub struct World {
     pub holder: String,
 }
 
+impl Default for World {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl World {
     pub fn new() -> Self {
         let world = Self {
@@ -176,7 +182,15 @@ impl World {
         let mut env = env.to_vec();
         env.push(("HOME".into(), self.dir.path().into()));
         let git = Git::new(GitSettings { env, ..GitSettings::default() }, self.counters.clone());
-        let mirrors = Arc::new(Mirrors::open(&self.mirrors(), git).unwrap());
+        let begun = std::time::Instant::now();
+        // Tasks of a run that was ended in the middle may hold it for a moment.
+        let mirrors = loop {
+            match Mirrors::open(&self.mirrors(), git.clone()) {
+                Ok(mirrors) => break Arc::new(mirrors),
+                Err(error) => assert!(begun.elapsed() < Duration::from_secs(10), "{error}"),
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        };
         let registry = Arc::new(self.registry.clone());
         let port: Arc<Fake> = Arc::clone(&self.port);
         Arc::new(Tools::new(settings, port, registry, mirrors, Landers::default()).unwrap())

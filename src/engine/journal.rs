@@ -81,6 +81,9 @@ pub struct StepRecord {
     /// The tree of each checkout after it, where it changed one.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub trees: BTreeMap<RepoPath, String>,
+    /// When something was sent of which nobody can tell whether it arrived; gone once there is a result.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sent: Option<Timestamp>,
     /// A push that may have happened.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub intent: Option<PushIntent>,

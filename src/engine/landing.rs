@@ -383,8 +383,10 @@ fn said(cargo: &Cargo, landed: &Landed) -> String {
     if landed.attempts > 1 {
         text.push_str(&format!(", pushed {} times", landed.attempts));
     }
-    if landed.replays > 0 {
-        text.push_str(&format!(", replayed {} times", landed.replays));
+    match landed.replays {
+        0 => {}
+        1 => text.push_str(", replayed once"),
+        times => text.push_str(&format!(", replayed {times} times")),
     }
     text
 }

@@ -173,6 +173,7 @@ async fn one(
         earlier: None,
         config: &evaluated.value,
         until: None,
+        patient: false,
     };
     let outcome = match trial.run().await {
         Attempt::Done(Ok(outcome)) => outcome,

@@ -12,15 +12,17 @@ use super::{
         Journal,
         ledger::{Ledger, LedgerError},
     },
+    port::PortError,
     tools::What,
 };
 use crate::{
-    kargo::{Alias, Phase, PromotionStep, promotion::AbortRequest},
+    kargo::{Alias, Phase, PromotionStep, Timestamp, promotion::AbortRequest},
     rules::durations::GoDuration,
 };
 
 pub mod attempt;
 mod ends;
+mod recover;
 pub(super) mod one;
 pub mod verdict;
 
@@ -54,6 +56,8 @@ pub enum Rest {
     Lost(String),
     /// It stopped where it was.
     HandedOver,
+    /// A test ended it as if the process had been killed.
+    Killed,
 }
 
 /// What a step leads to.
@@ -80,6 +84,18 @@ pub(in crate::engine) enum Stopped {
     Crashed(String),
 }
 
+impl Stopped {
+    /// Whether the status as it is will never be stored.
+    fn is_refusal(&self) -> bool {
+        matches!(
+            self,
+            Self::Ledger(
+                LedgerError::TooMuch { .. } | LedgerError::Port { source: PortError::TooLarge { .. }, .. }
+            )
+        )
+    }
+}
+
 /// One promotion being run.
 pub struct Runner {
     pub(super) course: Arc<Course>,
@@ -103,7 +119,14 @@ impl Runner {
         let stopped = tokio::select! {
             biased;
             told = told(&mut control) => told,
-            rest = self.work() => return self.rest_of(rest),
+            rest = self.work() => match rest {
+                Err(error) if error.is_refusal() => {
+                    self.ledger.status.finished_at = Some(Timestamp::now());
+                    let ended = self.end_anyhow(error, Phase::Errored, "").await;
+                    return self.rest_of(ended.map(|()| Rest::Ended(Phase::Errored)));
+                }
+                rest => return self.rest_of(rest),
+            },
         };
         match stopped {
             Control::Abort(request) => {
@@ -122,6 +145,7 @@ impl Runner {
         match result {
             Ok(rest) => rest,
             Err(Stopped::Ledger(LedgerError::Lost { why, .. })) => Rest::Lost(why),
+            Err(Stopped::Crashed(_)) => Rest::Killed,
             Err(error) => {
                 tracing::error!(promotion = %self.course.promotion, error = &error as &dyn std::error::Error, "a promotion stopped");
                 Rest::Lost(super::sentence(&error))
@@ -132,26 +156,43 @@ impl Runner {
     async fn work(&mut self) -> Result<Rest, Stopped> {
         self.begin().await?;
         let mut at = self.first_step();
+        if let Some(flow) = self.recover(at).await?
+            && let Some(rest) = self.follow(flow, &mut at).await?
+        {
+            return Ok(rest);
+        }
         while let Some(step) = self.course.steps.get(at).cloned() {
-            match self.step(at, &step).await? {
-                Flow::Next => at += 1,
-                Flow::Back(alias) => {
-                    at = self.course.steps.iter().position(|step| step.alias == alias).unwrap_or(at);
-                }
-                Flow::Over(rest) => return Ok(rest),
-                Flow::Wait { until, what } => {
-                    self.write().await?;
-                    return Ok(Rest::Waiting { until, what });
-                }
+            let flow = self.step(at, &step).await?;
+            if let Some(rest) = self.follow(flow, &mut at).await? {
+                return Ok(rest);
             }
         }
         self.conclude().await
     }
 
+    /// Where a step leads to: another step, or a rest.
+    async fn follow(&mut self, flow: Flow, at: &mut usize) -> Result<Option<Rest>, Stopped> {
+        match flow {
+            Flow::Next => *at += 1,
+            Flow::Back(alias) => {
+                *at = self.course.steps.iter().position(|step| step.alias == alias).unwrap_or(*at);
+            }
+            Flow::Over(rest) => return Ok(Some(rest)),
+            Flow::Wait { until, what } => {
+                self.write().await?;
+                return Ok(Some(Rest::Waiting { until, what }));
+            }
+        }
+        Ok(None)
+    }
+
     fn first_step(&self) -> usize {
+        let entries = &self.ledger.status.step_execution_metadata;
         let stored = usize::try_from(self.ledger.status.current_step).unwrap_or(0);
+        let over = |step: &PromotionStep| entries.iter().any(|entry| entry.alias == step.alias && verdict::is_over(entry));
         // Where the record is short of `currentStep`, the record is right.
-        stored.min(self.ledger.status.step_execution_metadata.len())
+        let at = stored.min(entries.len());
+        at + self.course.steps.iter().skip(at).take_while(|step| over(step)).count()
     }
 
     /// What it looks back on.

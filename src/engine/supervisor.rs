@@ -92,6 +92,8 @@ pub struct Supervisor {
     /// Late answers being marked.
     marking: usize,
     synced: bool,
+    /// A test has ended a run; nothing more is done.
+    killed: bool,
     sender: mpsc::UnboundedSender<Done>,
     receiver: mpsc::UnboundedReceiver<Done>,
 }
@@ -120,6 +122,7 @@ impl Supervisor {
             troubled: BTreeMap::new(),
             marking: 0,
             synced: false,
+            killed: false,
             sender,
             receiver,
         }
@@ -140,7 +143,7 @@ impl Supervisor {
 
     async fn work(&mut self, shutdown: &mut watch::Receiver<bool>, until_idle: bool) {
         let mut changes = self.tools.port.follow();
-        loop {
+        while !self.killed {
             self.start_what_can();
             let (due, is_quiet) = (self.next_timer(), until_idle && self.is_quiet());
             let mut settled = false;
@@ -261,6 +264,10 @@ impl Supervisor {
                 return;
             }
             Rest::HandedOver => return,
+            Rest::Killed => {
+                self.killed = true;
+                return;
+            }
             Rest::Waiting { .. } if again => return self.ready.push_back((key, Control::Go)),
             Rest::Waiting { until, what } => (until, what),
             Rest::Lost(why) => (Some(Instant::now() + LATER), why),

@@ -229,15 +229,16 @@ fn place_freight(seen: &Seen<'_>, plan: &mut Plan) {
                 plan.freight.push((freight.freight_name(), json!({"currentlyIn": { name.as_str(): {"since": since} }})));
             }
             (false, Some(was)) => {
-                let mut patch = json!({"currentlyIn": { name.as_str(): null }});
+                let mut patch = Map::new();
+                patch.insert("currentlyIn".into(), json!({ name.as_str(): null }));
                 let stayed = was.since.map(|since_then| GoDuration::from(since_then.until(since))).unwrap_or_default();
                 let verified = freight.status.verified_in.get(&name);
                 if let Some(longest) = verified.map(|v| v.longest_soak.parse::<GoDuration>().unwrap_or_default())
                     && stayed > longest
                 {
-                    patch["verifiedIn"] = json!({ name.as_str(): {"longestSoak": stayed.to_string()} });
+                    patch.insert("verifiedIn".into(), json!({ name.as_str(): {"longestSoak": stayed.to_string()} }));
                 }
-                plan.freight.push((freight.freight_name(), patch));
+                plan.freight.push((freight.freight_name(), Value::Object(patch)));
             }
             (true, Some(_)) | (false, None) => {}
         }

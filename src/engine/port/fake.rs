@@ -17,6 +17,8 @@ use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use super::{Change, Key, Kind, Part, Port, PortError};
 use crate::kargo::ProjectName;
 
+type Hook = Box<dyn Fn(&Key, &Value) + Send + Sync>;
+
 #[derive(Default)]
 pub struct Fake {
     objects: Mutex<BTreeMap<Key, Value>>,
@@ -30,7 +32,7 @@ pub struct Fake {
     pub away: AtomicBool,
     /// Refuse statuses larger than this.
     pub status_max: Option<usize>,
-    on_write: Mutex<Option<Box<dyn Fn(&Key, &Value) + Send + Sync>>>,
+    on_write: Mutex<Option<Hook>>,
 }
 
 impl Fake {

@@ -38,6 +38,8 @@ pub struct Trial<'a> {
     pub config: &'a Value,
     /// When its time is over, where it has a limit.
     pub until: Option<Instant>,
+    /// Whether to try again what may work later. Not in a replay, which asks nothing of the outside.
+    pub patient: bool,
 }
 
 impl Trial<'_> {
@@ -55,7 +57,7 @@ impl Trial<'_> {
                 },
             };
             match result {
-                Err(error) if error.kind == ErrorKind::Transient && Instant::now() + pause < budget => {
+                Err(error) if self.patient && error.kind == ErrorKind::Transient && Instant::now() + pause < budget => {
                     last = error.sentence();
                     let said = self.course.scope.redact(&last);
                     self.course.tell(Some(&self.around.alias), What::Retrying(said));

@@ -19,6 +19,11 @@ impl Runner {
     pub(super) async fn begin(&mut self) -> Result<(), Stopped> {
         if self.ledger.status.phase == Phase::Running && self.ledger.status.started_at.is_some() {
             self.tell(None, What::Resumed);
+            let token = self.ledger.promotion().annotation(crate::kargo::meta::REFRESH).unwrap_or_default().to_owned();
+            if self.ledger.status.last_handled_refresh != token {
+                self.ledger.status.last_handled_refresh = token;
+                self.touch();
+            }
             return Ok(());
         }
         let target = self.target();
@@ -61,6 +66,9 @@ impl Runner {
         self.settle_gates("the promotion is over").await;
         self.boundary("end:before")?;
         if let Err(error) = self.write().await {
+            if !error.is_refusal() {
+                return Err(error);
+            }
             self.end_anyhow(error, phase.clone(), &message).await?;
         }
         self.boundary("end")?;
@@ -70,18 +78,7 @@ impl Runner {
     }
 
     /// A status that the store refuses must not keep the promotion running for ever.
-    async fn end_anyhow(&mut self, error: Stopped, phase: Phase, message: &str) -> Result<(), Stopped> {
-        use crate::engine::{journal::ledger::LedgerError, port::PortError};
-        let refused = matches!(
-            &error,
-            Stopped::Ledger(
-                LedgerError::TooMuch { .. }
-                    | LedgerError::Port { source: PortError::TooLarge { .. } | PortError::Forbidden { .. }, .. }
-            )
-        );
-        if !refused {
-            return Err(error);
-        }
+    pub(super) async fn end_anyhow(&mut self, error: Stopped, phase: Phase, message: &str) -> Result<(), Stopped> {
         let phase = if phase == Phase::Succeeded { Phase::Errored } else { phase };
         let message = format!("{message}{}{}", if message.is_empty() { "" } else { "; " }, crate::engine::sentence(&error));
         self.ledger.write_end_only(phase, message).await?;

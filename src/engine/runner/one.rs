@@ -109,6 +109,12 @@ impl Runner {
         let alias = ready.alias.clone();
         self.boundary(&format!("{alias}:started"))?;
         let (class, kind_limits) = (ready.kind.class(), ready.limits);
+        if class == Class::UnknowableEffect {
+            if let Some(why) = self.unknown(&ready) {
+                return self.end(step, StepStatus::Errored, why).await;
+            }
+            self.journal().step(&alias).sent = Some(Timestamp::now());
+        }
         if class != Class::Workspace {
             // From here on a reader has to see that it may have happened.
             self.write().await?;
@@ -127,8 +133,10 @@ impl Runner {
             earlier: self.ledger.outputs().remove(alias.as_str()),
             config: &ready.config,
             until: kind_limits.timeout.map(|limit| deadline(started, limit)),
+            patient: true,
         };
         let attempt = self.while_writing(trial.run()).await?;
+        self.journal().step(&alias).sent = None;
         let result = match attempt {
             Attempt::Done(result) => result,
             Attempt::TimedOut(last) => {
@@ -143,6 +151,13 @@ impl Runner {
             }
             Err(error) => self.failed(step, kind_limits, &error).await,
         }
+    }
+
+    /// Why a step must not be done again that may have been done: it was sent, and no result was recorded.
+    fn unknown(&mut self, ready: &Ready) -> Option<String> {
+        let sent = self.journal().step(&ready.alias).sent?;
+        let repeats = ready.config.get("onUnknown").and_then(Value::as_str) == Some("repeat");
+        (!repeats).then(|| format!("outcome unknown: may have been sent at {sent}. `onUnknown: repeat` would send it again"))
     }
 
     /// Records what a step brought. What does not fit fails the step, and everything stays as it was before it.

@@ -257,3 +257,51 @@ async fn workspace_steps_share_a_write() {
     // Pending, Running, the end, and few in between.
     assert!(writes <= 8, "{writes} writes for 20 steps");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_status_refused_in_the_middle_still_ends() {
+    let mut world = World::new();
+    std::sync::Arc::get_mut(&mut world.port).unwrap().status_max = Some(20_000);
+    let long = Scripted::new("long", |_| Ok(Outcome::succeeded(Map::from_iter([("a".to_owned(), json!("x".repeat(30_000)))]))));
+    let steps = json!([{"uses": "long", "as": "a"}, {"uses": "echo", "as": "b"}]);
+    let (world, name) = run(world, vec![long], steps).await;
+    let status = world.promotion(&name).status;
+    assert_eq!(status.phase, Phase::Errored, "{status:#?}");
+    assert!(status.message.contains("too large") && status.finished_at.is_some(), "{}", status.message);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_may_have_been_sent_is_not_sent_again() {
+    for (config, phase, tries) in [(json!({}), Phase::Errored, 1), (json!({"onUnknown": "repeat"}), Phase::Succeeded, 2)] {
+        let mut world = World::new();
+        let post = Scripted::new("post", |_| fine()).class(Class::UnknowableEffect);
+        let count = post.tries.clone();
+        world.registry = world.registry.clone().with(post);
+        world.stage("test", &json!([{"uses": "post", "as": "a", "config": config}]));
+        let name = world.promote("test", 1);
+        world.crash = Some(std::sync::Arc::new(|at| at == "a:done"));
+        world.run().await;
+        world.crash = None;
+        world.holder = "second".into();
+        world.run().await;
+        let status = world.promotion(&name).status;
+        assert_eq!((status.phase, count.load(std::sync::atomic::Ordering::SeqCst)), (phase, tries), "{}", status.message);
+        assert!(tries == 2 || status.message.contains("may have been sent at 2"), "{}", status.message);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refresh_is_answered_while_a_step_waits() {
+    let waits = Scripted::new("waits", |_| {
+        let ending = Ending::Waiting { poll: Duration::from_secs(300) };
+        Ok(Outcome { ending, ..Outcome::succeeded(Map::new()) })
+    });
+    let count = waits.tries.clone();
+    let (world, name) = run(World::new(), vec![waits], json!([{"uses": "waits", "as": "w"}])).await;
+    let mut object = world.port.look(Kind::Promotion, "shop", &name).unwrap();
+    object["metadata"]["annotations"]["kargo.akuity.io/refresh"] = json!("now");
+    world.port.put(Kind::Promotion, object);
+    world.run().await;
+    assert_eq!(world.promotion(&name).status.last_handled_refresh, "now");
+    assert!(count.load(std::sync::atomic::Ordering::SeqCst) >= 2);
+}
