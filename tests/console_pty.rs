@@ -32,7 +32,10 @@ use tidewaiter::{
         run_in_terminal,
     },
     kargo::{ApprovalRequest, Promotion, Timestamp},
-    rules::rows::{PromotionRow, RequestRow},
+    rules::{
+        rows::{PromotionRow, RequestRow},
+        who::Person,
+    },
 };
 use tokio::sync::mpsc;
 
@@ -57,8 +60,7 @@ fn child() {
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let context = Context {
-        user: "ann".into(),
-        groups: Vec::new(),
+        person: Person { name: "ann".into(), ..Person::default() },
         place: "here".into(),
         project: None,
         readonly: false,
@@ -134,16 +136,30 @@ struct Terminal {
 }
 
 impl Terminal {
+    /// The console alone, with one Promotion; what `enter` does there depends on the scenario.
     fn start(scenario: &str) -> Self {
+        let myself = std::env::current_exe().unwrap();
+        let terminal = Self::of(&[myself.to_str().unwrap(), "--ignored", "--exact", "child", "--nocapture"], scenario);
+        terminal.until("shop/prod", |terminal| terminal.alternate() && terminal.text().contains("shop/prod"));
+        terminal
+    }
+
+    fn of(program: &[&str], scenario: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let pid_file = folder.path().join("pid");
         let pair =
             native_pty_system().openpty(PtySize { rows: 24, cols: 80, pixel_width: 0, pixel_height: 0 }).unwrap();
         let mut command = CommandBuilder::new("sh");
         // A signal for the whole group must not end the shell before it has noted the settings.
-        let script = r#"trap : HUP TERM INT; echo "before=$(stty -g)"; "$0" --ignored --exact child --nocapture
+        let script = r#"trap : HUP TERM INT; echo "before=$(stty -g)"; "$0" "$@"
             echo "status=$?"; echo "after=$(stty -g)"; read -r line"#;
-        command.args(["-c", script, std::env::current_exe().unwrap().to_str().unwrap()]);
+        command.args(["-c", script]);
+        command.args(program);
+        command.env("HOME", folder.path());
+        command.env("XDG_STATE_HOME", folder.path());
+        command.env("GIT_CONFIG_GLOBAL", "/dev/null");
+        command.env("LC_ALL", "C.UTF-8");
+        command.cwd(folder.path());
         command.env("CONSOLE_SCENARIO", scenario);
         command.env("CONSOLE_PID", &pid_file);
         command.env("TERM", "xterm-256color");
@@ -165,9 +181,7 @@ impl Terminal {
             }
         });
         let keys = pair.master.take_writer().unwrap();
-        let terminal = Self { parser, raw, keys, master: pair.master, shell, pid_file, _folder: folder };
-        terminal.until("shop/prod", |terminal| terminal.alternate() && terminal.text().contains("shop/prod"));
-        terminal
+        Self { parser, raw, keys, master: pair.master, shell, pid_file, _folder: folder }
     }
 
     fn text(&self) -> String {
@@ -179,7 +193,7 @@ impl Terminal {
     }
 
     fn until(&self, what: &str, done: impl Fn(&Self) -> bool) {
-        let deadline = Instant::now() + Duration::from_secs(30);
+        let deadline = Instant::now() + Duration::from_secs(60);
         while !done(self) {
             assert!(Instant::now() < deadline, "no {what:?} in:\n{}", self.text());
             std::thread::sleep(Duration::from_millis(5));
@@ -304,4 +318,27 @@ fn stopped_and_continued_it_comes_back_c82() {
         terminal.press("q");
         assert_eq!(terminal.ended().1, "0", "{stop}");
     }
+}
+
+/// The whole program: the demo's gate is found in the inbox, looked at and approved, and its console left.
+#[test]
+fn the_demo_s_gate_is_answered_in_its_console() {
+    let mut terminal = Terminal::of(&[env!("CARGO_BIN_EXE_tidewaiter"), "demo", "--dir", "demo"], "none");
+    let shows = |text: &'static str| move |terminal: &Terminal| terminal.text().contains(text);
+    terminal.until("a gate", |terminal| terminal.text().contains("Waiting") && terminal.text().contains("for you"));
+    terminal.press("2");
+    terminal.until("the inbox", shows("may answer"));
+    terminal.press("\r");
+    terminal.until("the change", shows("What will be pushed"));
+    terminal
+        .until("its lines", |terminal| terminal.text().contains(" -  tag: ") && terminal.text().contains(" +  tag: "));
+    terminal.press("a");
+    terminal.until("the question", shows("[ Cancel ]"));
+    terminal.press("\t\r");
+    terminal.until("the answer", shows("approved gate"));
+    terminal.press("\x03");
+    terminal.until("how to leave", shows("> Cancel"));
+    terminal.press("jjj\r");
+    let (text, status) = terminal.ended();
+    assert_eq!(status, "0", "{text}");
 }

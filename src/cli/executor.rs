@@ -6,12 +6,13 @@ use serde::Serialize;
 use tokio::{
     sync::{broadcast, watch},
     task::JoinHandle,
+    time::Instant,
 };
 
 pub use crate::engine::tools::Happening;
 use crate::{
     cluster::{
-        Connection,
+        self, Connection,
         find::{self, Scope},
         lease::{Claim, Claims, Epoch, RENEWAL},
         port::KubePort,
@@ -123,12 +124,17 @@ pub fn check(global: &Global, wanted: &Run) -> Result<(), Failure> {
 /// Waits for the claim, telling once who has it.
 async fn claim(connection: &Connection, wanted: &Run) -> Result<(Claims, Epoch), Failure> {
     let name = wanted.shard.as_ref().map_or_else(|| LOCAL_CLAIM.to_owned(), |shard| format!("{LOCAL_CLAIM}-{shard}"));
-    let mut claims = Claims::new(connection.client.clone(), LOCAL_NAMESPACE, &name, &holder());
-    let mut told = false;
+    let mut claims = Claims::new(connection.client.clone(), LOCAL_NAMESPACE, &name, &holder(), has_ended);
+    let (mut told, end) = (false, Instant::now() + PATIENCE);
     loop {
-        match claims.attempt().await? {
-            Claim::Held(epoch) => return Ok((claims, epoch)),
-            Claim::Taken { by, left } => {
+        match claims.attempt().await {
+            Ok(Claim::Held(epoch)) => return Ok((claims, epoch)),
+            // The owner of the store left in the middle: another takes its place in a moment.
+            Err(error) if error.kind == cluster::Kind::Unreachable && Instant::now() < end => {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+            Err(error) => return Err(error.into()),
+            Ok(Claim::Taken { by, left }) => {
                 if !told {
                     eprintln!("{by} executes already; waiting for it to stop");
                     told = true;
@@ -139,10 +145,25 @@ async fn claim(connection: &Connection, wanted: &Run) -> Result<(Claims, Epoch),
     }
 }
 
-/// A name for this process that no other has.
+/// How long the store is waited for.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+fn host() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
+/// A name for this process that no other has: the host, the process, and a random part.
 fn holder() -> String {
-    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
-    format!("{host}-{}-{}", std::process::id(), ulid::Ulid::generate().to_string().to_lowercase())
+    format!("{}/{}/{}", host(), std::process::id(), ulid::Ulid::generate().to_string().to_lowercase())
+}
+
+/// Whether a holder was a process of this machine that is there no more. A process that has its number by chance
+/// keeps the claim until its term is over.
+fn has_ended(holder: &str) -> bool {
+    let mut parts = holder.split('/');
+    let (here, pid) = (parts.next() == Some(&host()), parts.next().and_then(|pid| pid.parse().ok()));
+    let Some(pid) = pid.and_then(rustix::process::Pid::from_raw) else { return false };
+    here && rustix::process::test_kill_process(pid) == Err(rustix::io::Errno::SRCH)
 }
 
 /// Renews the claim until it is lost; then writing stops at once.

@@ -48,7 +48,12 @@ pub fn main() -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => return Failure::new(Exit::Failed, format!("cannot start: {error}")).report(),
     };
-    let exit = match runtime.block_on(dispatch(cli)) {
+    let done = runtime.block_on(async {
+        let done = dispatch(cli).await;
+        session::leave().await;
+        done
+    });
+    let exit = match done {
         Ok(exit) => exit.code(),
         Err(failure) => failure.report(),
     };

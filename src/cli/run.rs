@@ -33,9 +33,6 @@ pub async fn run(global: &Global, args: &Run) -> Done {
     });
     let counts = executor.finished().await;
     signals.abort();
-    if let Some(local) = &connection.local {
-        local.close().await;
-    }
     print(&counts?, args)?;
     Ok(Exit::Done)
 }

@@ -1,9 +1,12 @@
 //! A connection made from the flags, and which projects a verb looks at.
 
+use std::sync::{Arc, Mutex, PoisonError};
+
 use super::{Failure, args::Global, failure::Exit};
 use crate::{
     cluster::{self, Connection, Target, connect::Impersonate, find::{self, Scope}},
     kargo::ProjectName,
+    local,
 };
 
 /// What to connect to by these flags.
@@ -14,10 +17,25 @@ pub fn target(global: &Global) -> Target {
     }
 }
 
+/// The local clusters that this process has joined, to be left in order at its end.
+static JOINED: Mutex<Vec<Arc<local::Attached>>> = Mutex::new(Vec::new());
+
 /// Connects by these flags.
 pub async fn connect(global: &Global) -> Result<Connection, Failure> {
     let as_whom = Impersonate { user: global.as_user.clone(), groups: global.as_group.clone() };
-    Ok(cluster::connect(&target(global), &as_whom, global.request_timeout).await?)
+    let connection = cluster::connect(&target(global), &as_whom, global.request_timeout).await?;
+    if let Some(joined) = &connection.local {
+        JOINED.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(joined));
+    }
+    Ok(connection)
+}
+
+/// Leaves the local clusters: other processes that are being answered get their answers first.
+pub async fn leave() {
+    let joined = std::mem::take(&mut *JOINED.lock().unwrap_or_else(PoisonError::into_inner));
+    for cluster in joined {
+        cluster.close().await;
+    }
 }
 
 /// Where to look for objects by name: the project given, the context's, or (with -A, and on a local cluster without

@@ -47,15 +47,18 @@ pub struct Claims {
     api: Api<Lease>,
     name: String,
     holder: String,
+    /// Whether the process behind a holder's name is known to have ended.
+    has_ended: fn(&str) -> bool,
     /// When *our* clock saw the present holder's last renewal: its clock is not compared with ours.
     seen: Option<(String, tokio::time::Instant)>,
 }
 
 impl Claims {
     /// The claim `name` (not Kargo's heartbeat, which is no lock), for the process that calls itself `holder`.
-    pub fn new(client: Client, namespace: &str, name: &str, holder: &str) -> Self {
+    /// `has_ended` may know that a holder is gone, so that its term need not be waited for.
+    pub fn new(client: Client, namespace: &str, name: &str, holder: &str, has_ended: fn(&str) -> bool) -> Self {
         let api = Api::namespaced(client, namespace);
-        Self { api, name: name.to_owned(), holder: holder.to_owned(), seen: None }
+        Self { api, name: name.to_owned(), holder: holder.to_owned(), has_ended, seen: None }
     }
 
     /// Takes the claim where it is free or has lapsed, renews it where it is ours.
@@ -66,7 +69,7 @@ impl Claims {
         };
         let spec = lease.spec.clone().unwrap_or_default();
         let holder = spec.holder_identity.clone().unwrap_or_default();
-        if holder != self.holder && !holder.is_empty() {
+        if holder != self.holder && !holder.is_empty() && !(self.has_ended)(&holder) {
             let left = self.time_left(&lease, &spec);
             if !left.is_zero() {
                 return Ok(Claim::Taken { by: holder, left });

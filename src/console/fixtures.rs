@@ -11,7 +11,10 @@ use crate::{
         artifact::Origin,
         stage::{FreightRequest, FreightSources},
     },
-    rules::rows::{FreightRow, PromotionRow, RequestRow, StageRow, StepRow},
+    rules::{
+        rows::{FreightRow, PromotionRow, RequestRow, StageRow, StepRow},
+        who::Person,
+    },
 };
 
 use super::{
@@ -37,8 +40,7 @@ pub fn ago(seconds: i64) -> Option<Timestamp> {
 
 pub fn context() -> Context {
     Context {
-        user: "ann".into(),
-        groups: vec!["leads".into()],
+        person: Person { name: "ann".into(), uid: String::new(), groups: vec!["leads".into()] },
         place: "prod-eu".into(),
         project: None,
         readonly: false,

@@ -63,8 +63,8 @@ pub enum Message {
     TemplateDiffers {
         /// Which action.
         id: ActionId,
-        /// What differs, a sentence a line (`rules::retry::differences`).
-        diff: String,
+        /// What differs, a sentence each (`rules::retry::differences`).
+        differences: Vec<String>,
     },
     /// What is known of a Project's people.
     Directory(Directory),

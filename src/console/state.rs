@@ -34,10 +34,8 @@ const TROUBLES_MAX: usize = 200;
 /// What the console is told at its start and does not change.
 #[derive(Clone, Debug)]
 pub struct Context {
-    /// The user as the API server knows them.
-    pub user: String,
-    /// Their groups.
-    pub groups: Vec<String>,
+    /// Who sits here, as the API server knows them.
+    pub person: Person,
     /// Where this is: `prod-eu`, `local ./demo`.
     pub place: String,
     /// Show only this Project at first.
@@ -261,8 +259,6 @@ pub struct Trouble {
 pub struct State {
     /// What does not change.
     pub context: Context,
-    /// Who sits here.
-    pub person: Person,
     /// The moment that is shown.
     pub now: Timestamp,
     /// The window.
@@ -321,11 +317,6 @@ impl State {
         Self {
             now: (context.now)(),
             project: context.project.clone(),
-            person: Person {
-                name: context.user.clone(),
-                uid: String::new(),
-                groups: context.groups.clone(),
-            },
             context,
             size,
             tables: Tables::default(),

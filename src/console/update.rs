@@ -52,8 +52,8 @@ pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
             state.trouble(text, hint);
             Vec::new()
         }
-        Message::TemplateDiffers { id, diff } => {
-            template_differs(state, id, &diff);
+        Message::TemplateDiffers { id, differences } => {
+            template_differs(state, id, &differences);
             Vec::new()
         }
         Message::Directory(directory) => {
@@ -102,10 +102,10 @@ fn arrived(state: &mut State, detail: Box<Detail>) {
 }
 
 /// A retry was held back: asks again, now with the difference.
-fn template_differs(state: &mut State, id: ActionId, diff: &str) {
+fn template_differs(state: &mut State, id: ActionId, differences: &[String]) {
     let Some(promotion) = state.pending.remove(&id).and_then(|pending| pending.retry) else { return };
     if state.dialog.is_none() && state.prompt.is_none() {
-        state.dialog = Some(Confirm::retry_otherwise(promotion, diff));
+        state.dialog = Some(Confirm::retry_otherwise(promotion, differences));
     } else {
         // Whoever types is not interrupted by a question that could take the keys meant for something else.
         state.trouble(

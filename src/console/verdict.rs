@@ -41,7 +41,8 @@ pub fn why(state: &State, row: &PromotionRow, clock: &Clock) -> String {
     if let Some(created) = row.created_at.filter(|_| row.phase == crate::kargo::Phase::New) {
         clock.due_after(created.plus(UNSEEN));
     }
-    why::why(row, stage, &queue, asked.first().copied(), state.now)
+    let words = why::why(row, stage, &queue, asked.first().copied(), state.now);
+    if state.theme().ascii { words.replace('…', "...") } else { words }
 }
 
 /// What a Promotion asks now, oldest first.
@@ -78,7 +79,7 @@ fn as_actor<T>(state: &State, project: &ProjectName, ask: impl FnOnce(&Actor<'_>
     };
     let nothing = Default::default();
     ask(&Actor {
-        person: &state.person,
+        person: &state.context.person,
         directory,
         read_only: state.context.readonly,
         refused: state.refused.get(project).unwrap_or(&nothing),

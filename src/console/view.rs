@@ -73,8 +73,11 @@ fn header(state: &State, clock: &Clock, buffer: &mut Buffer, area: Rect) {
     let room = usize::from(area.right().saturating_sub(x)).saturating_sub(taken + 4);
     // The state of the feed is worth more than the whole of a long name.
     let feed = text::cut(&feed, room, theme.ascii).into_owned();
-    let here = format!("  {place} / {project}");
-    let here = text::cut(&here, room.saturating_sub(text::width(&feed) + 3), theme.ascii).into_owned();
+    let room = room.saturating_sub(text::width(&feed) + 3);
+    // Of a long path the Project beside it is worth more than its end.
+    let scope = text::one_line(&format!(" / {project}"), theme.ascii).into_owned();
+    let place = text::cut(&place, room.saturating_sub(text::width(&scope) + 2).max(8), theme.ascii).into_owned();
+    let here = text::cut(&format!("  {place}{scope}"), room, theme.ascii).into_owned();
     let x = put(buffer, area, x, area.y, &here, Style::new());
     put(buffer, area, x + 3, area.y, &feed, style);
     let mut x = area.right().saturating_sub(u16::try_from(taken).unwrap_or_default());

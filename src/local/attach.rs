@@ -88,7 +88,7 @@ impl Attached {
             _socket: socket,
         } = before
         {
-            drop(socket);
+            socket.finish().await;
             // Requests that are under way still hold the cluster: they must not keep the store.
             cluster.close();
         }

@@ -14,6 +14,7 @@ use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 
 /// Why the socket is not served.
@@ -44,13 +45,26 @@ pub struct SocketGuard {
     /// The private folder of a socket outside the cluster's folder.
     _elsewhere: Option<tempfile::TempDir>,
     serving: JoinHandle<()>,
+    closing: watch::Sender<bool>,
 }
+
+/// How long requests that are under way have when the owner leaves. Watches have no end of their own.
+const GRACE: Duration = Duration::from_millis(300);
 
 impl SocketGuard {
     /// Where the socket is.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Lets nobody in any more and answers the requests that are under way: whoever sent a write then knows
+    /// whether it was done.
+    pub(super) async fn finish(mut self) {
+        self.closing.send_replace(true);
+        if tokio::time::timeout(GRACE, &mut self.serving).await.is_err() {
+            tracing::debug!("connections to the local cluster were cut");
+        }
     }
 }
 
@@ -88,11 +102,13 @@ pub(super) fn serve(place: &Place, runtime_dir: Option<&Path>, front: Front) -> 
             (listener, path, Some(record), Some(folder))
         }
     };
+    let (closing, told) = watch::channel(false);
     Ok(SocketGuard {
         path,
         record,
         _elsewhere: elsewhere,
-        serving: tokio::spawn(accept(listener, front)),
+        serving: tokio::spawn(accept(listener, front, told)),
+        closing,
     })
 }
 
@@ -131,14 +147,16 @@ fn private_folder(runtime_dir: Option<&Path>) -> Result<tempfile::TempDir, Socke
 /// Pause after a failed accept, such as when there are no file descriptors left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-async fn accept(listener: UnixListener, front: Front) {
+async fn accept(listener: UnixListener, front: Front, closing: watch::Receiver<bool>) {
     let mut connections = JoinSet::new();
+    let mut told = closing.clone();
     loop {
         tokio::select! {
+            _ = told.changed() => break,
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => {
                     if is_ours(&stream) {
-                        connections.spawn(serve_connection(stream, front.clone()));
+                        connections.spawn(serve_connection(stream, front.clone(), closing.clone()));
                     } else {
                         tracing::warn!("a connection of another user to the local cluster was refused");
                     }
@@ -151,6 +169,8 @@ async fn accept(listener: UnixListener, front: Front) {
             Some(_) = connections.join_next() => {}
         }
     }
+    drop(listener);
+    while connections.join_next().await.is_some() {}
 }
 
 /// Whether the process at the other end runs as the same user.
@@ -160,11 +180,22 @@ fn is_ours(stream: &UnixStream) -> bool {
         .is_ok_and(|peer| peer.uid() == rustix::process::geteuid().as_raw())
 }
 
-async fn serve_connection(stream: UnixStream, front: Front) {
-    let served = hyper::server::conn::http1::Builder::new()
+async fn serve_connection(stream: UnixStream, front: Front, mut closing: watch::Receiver<bool>) {
+    let connection = hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(front))
-        .await;
+        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(front));
+    tokio::pin!(connection);
+    let ended = tokio::select! {
+        served = connection.as_mut() => Some(served),
+        _ = closing.changed() => None,
+    };
+    let served = match ended {
+        Some(served) => served,
+        None => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
     if let Err(error) = served {
         // Clients leave in the middle of watches: that is how watches end.
         tracing::debug!(%error, "a connection to the local cluster ended");

@@ -61,9 +61,9 @@ impl Confirm {
     }
 
     /// Asks again, now that the Stage's template is known to differ.
-    pub fn retry_otherwise(promotion: Key, diff: &str) -> Dialog {
+    pub fn retry_otherwise(promotion: Key, differences: &[String]) -> Dialog {
         let mut lines = vec!["The Stage's template is no longer what this Promotion was made from:".to_owned()];
-        lines.extend(diff.lines().map(|line| format!("- {line}")));
+        lines.extend(differences.iter().map(|difference| format!("- {difference}")));
         Dialog::Confirm(Box::new(Self::of_retry(promotion, lines, true)))
     }
 

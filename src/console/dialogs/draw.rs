@@ -74,7 +74,7 @@ fn answer(state: &State, dialog: &AnswerDialog, clock: &Clock, buffer: &mut Buff
     let row = &dialog.row;
     let inner = area.width.min(100).saturating_sub(6);
     let mut page = Page::new(inner, theme);
-    page.text(&format!("gate {} of {}/{}", row.step, row.project, row.promotion), Style::new());
+    page.text(&format!("{} of {}/{}", row.step, row.project, row.promotion), Style::new());
     let promotion =
         Key { project: row.project.clone(), name: row.promotion.to_string(), uid: row.promotion_uid.clone() };
     if let Some(promotion) = state.tables.promotions.get(&promotion) {

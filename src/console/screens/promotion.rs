@@ -120,8 +120,13 @@ fn step_line(
     let theme = state.theme();
     let entry = detail.promotion.step_metadata(&step.alias);
     let mark = mark_of(&detail.promotion, step, entry);
-    let wide = area.width >= 110;
-    let (alias, kind) = if wide { (24, 24) } else { (12, 17) };
+    // As wide as the longest, within what the window has to spare.
+    let longest = |of: fn(&PromotionStep) -> &str| {
+        detail.promotion.spec.steps.iter().map(|step| text::width(of(step))).max().unwrap_or_default()
+    };
+    let most = usize::from(area.width / 5);
+    let alias = (longest(|step| step.alias.as_str()) + 3).clamp(12, most.max(12));
+    let kind = longest(|step| step.uses.as_str()).clamp(12, most.max(17));
     let mut said = entry.map(|entry| entry.message.clone()).unwrap_or_default();
     if said.is_empty()
         && let Some(change) = detail.changes.iter().find(|change| change.alias == step.alias)

@@ -3,7 +3,7 @@
 use ratatui::style::Style;
 
 use crate::{
-    kargo::ApprovalRequest,
+    kargo::{ApprovalRequest, approval::RequestPhase},
     rules::{approval::policy, rows::RequestRow},
 };
 
@@ -26,29 +26,32 @@ pub fn page(state: &State, open: &OpenRequest, clock: &Clock, width: u16) -> Pag
         page.text(state.request.error.as_deref().unwrap_or("loading"), theme.dim());
         return page;
     };
+    let row = RequestRow::of(request);
+    let (mark, word) = approvals::state_of(row.phase);
+    page.heading(&format!("{}/{}  {} of {}", row.project, row.stage, row.step, row.promotion));
+    page.text(&format!("{} {word}, {}", theme.sign(mark), approvals::answers(&row)), theme.mark(mark));
+    if !request.status.message.is_empty() {
+        page.text(&request.status.message, Style::new());
+    }
     add(&mut page, state, request, clock);
     page
 }
 
-/// Adds everything that a request says.
+/// Adds who is asked, who answered, and the change.
 pub fn add(page: &mut Page, state: &State, request: &ApprovalRequest, clock: &Clock) {
     let theme = page.theme();
     let row = RequestRow::of(request);
-    let (mark, word) = approvals::state_of(row.phase);
-    page.heading(&format!("{}/{}  gate {} of {}", row.project, row.stage, row.step, row.promotion));
-    page.text(&format!("{} {word}, {}", theme.sign(mark), approvals::answers(&row)), theme.mark(mark));
     match verdict::may_answer(state, &row) {
         Ok(()) => page.text("you may answer: a approve, n reject", theme.warn()),
-        Err(why) => page.text(&format!("not you: {why}"), theme.dim()),
+        Err(why) if row.phase == RequestPhase::Open => page.text(&format!("you cannot approve: {why}"), theme.dim()),
+        // What became of it is said above.
+        Err(_) => {}
     }
-    if let Some(deadline) = row.deadline {
+    if let Some(deadline) = row.deadline.filter(|_| row.phase == RequestPhase::Open) {
         match clock.left(deadline) {
             Some(left) => page.text(&format!("until {} ({left} left)", clock.time(deadline)), Style::new()),
             None => page.text(&format!("expired at {}", clock.time(deadline)), theme.warn()),
         }
-    }
-    if !request.status.message.is_empty() {
-        page.text(&request.status.message, Style::new());
     }
     who(page, &row, request, clock);
     let change = &request.spec.change;

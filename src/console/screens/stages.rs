@@ -2,7 +2,7 @@
 
 use ratatui::{buffer::Buffer, layout::Rect};
 
-use crate::rules::rows::StageRow;
+use crate::{kargo::HealthState, rules::rows::StageRow};
 
 use super::{
     super::{
@@ -54,6 +54,8 @@ fn cells(state: &State, clock: &Clock, row: &StageRow) -> Vec<Cell> {
         Some(promotion) => format!("promotes {promotion}"),
         None if row.control_flow => "passes Freight on".to_owned(),
         None if row.verifying => "verifies".to_owned(),
+        // What a healthy Stage says of itself is of no interest here.
+        None if row.health == HealthState::Healthy.as_str() => String::new(),
         None => row.ready_message.clone(),
     };
     let auto = match (row.control_flow, row.auto_promotion) {

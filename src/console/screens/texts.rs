@@ -40,8 +40,8 @@ pub fn help(state: &State, width: u16) -> Page {
     }
     page.gap();
     page.heading("Who you are");
-    page.indented("  user    ", &state.person.name, Style::new());
-    page.indented("  groups  ", &state.person.groups.join(", "), Style::new());
+    page.indented("  user    ", &state.context.person.name, Style::new());
+    page.indented("  groups  ", &state.context.person.groups.join(", "), Style::new());
     page
 }
 

@@ -63,7 +63,7 @@ fn a_retry_shows_how_the_template_differs_before_it_takes_it() {
     let key = play.state.tables.promotions.current().unwrap().key();
     play.keys("R<enter>R<right><enter>");
     assert_eq!(acts(&mut play), [Action::Retry { promotion: key.clone(), with_current_template: false }]);
-    play.send(Message::TemplateDiffers { id: ActionId(1), diff: "step b is new".into() });
+    play.send(Message::TemplateDiffers { id: ActionId(1), differences: vec!["step b is new".into()] });
     assert!(
         play.shows("Retry shop/p1?") && play.shows("- step b is new") && play.shows("[ Cancel ]"),
         "{:?}",
@@ -77,7 +77,7 @@ fn a_retry_shows_how_the_template_differs_before_it_takes_it() {
 fn a_question_that_comes_back_takes_no_keys_from_who_types() {
     let mut play = play();
     play.keys("R<right><enter>:err");
-    play.send(Message::TemplateDiffers { id: ActionId(1), diff: String::new() });
+    play.send(Message::TemplateDiffers { id: ActionId(1), differences: Vec::new() });
     assert!(play.state.dialog.is_none());
     play.keys("<esc>e");
     assert!(play.shows("p1 was not retried") && play.shows("retry again"));

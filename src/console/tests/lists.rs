@@ -68,6 +68,15 @@ fn the_table_at_80_columns() {
 }
 
 #[test]
+fn a_long_place_leaves_room_for_project_and_news() {
+    let mut context = crate::console::fixtures::context();
+    context.place = "local /very/long/path/to/a/folder/of/a/cluster/that/nobody/reads".into();
+    let mut play = Play::with(context, 80, 24);
+    play.promotions(sample());
+    assert_eq!(play.lines()[0], " tidewaiter  local /very/long/path/to/… / all projects   ● live     1 failed  5");
+}
+
+#[test]
 fn a_wider_window_shows_more() {
     let lines = play(160, 45).lines();
     assert_eq!(
