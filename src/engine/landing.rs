@@ -210,7 +210,9 @@ impl Runner {
             tokio::select! {
                 result = &mut landing => break result,
                 Ok(()) = progress.changed() => {
-                    let text = position(*progress.borrow_and_update(), &cargo.branch);
+                    let now = *progress.borrow_and_update();
+                    self.pushing = (now == LandProgress::Pushing).then(|| cargo.branch.clone());
+                    let text = position(now, &cargo.branch);
                     self.entry(alias).message = text.clone();
                     self.tell(Some(alias), What::Landing(text));
                     write_at.get_or_insert_with(|| Instant::now() + POSITION_EVERY);
@@ -221,6 +223,7 @@ impl Runner {
                 }
             }
         };
+        self.pushing = None;
         self.entry(alias).message.clear();
         for replayed in carrier.take_replays() {
             let news = format!("{} changed ({}); steps ran again", replayed.branch, replayed.reason);

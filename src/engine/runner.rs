@@ -16,6 +16,7 @@ use super::{
     tools::What,
 };
 use crate::{
+    git::branch::BranchName,
     kargo::{Alias, Phase, PromotionStep, Timestamp, promotion::AbortRequest},
     rules::durations::GoDuration,
 };
@@ -106,12 +107,14 @@ pub struct Runner {
     pub(super) pinned: std::collections::BTreeSet<super::workspace::Pinned>,
     /// A newer promotion of the Stage waits.
     pub(super) newer_waits: bool,
+    /// The branch that a push is under way to, which cannot be called back.
+    pub(super) pushing: Option<BranchName>,
 }
 
 impl Runner {
     /// Runs `course` on its ledger. `newer_waits`: a newer promotion of the same Stage is queued.
     pub fn new(course: Arc<Course>, ledger: Ledger, newer_waits: bool) -> Self {
-        Self { course, ledger, dirty: None, pinned: std::collections::BTreeSet::new(), newer_waits }
+        Self { course, ledger, dirty: None, pinned: std::collections::BTreeSet::new(), newer_waits, pushing: None }
     }
 
     /// Runs until it rests. What `control` says takes effect at once, in the middle of a step.

@@ -91,7 +91,10 @@ impl Runner {
     pub(in crate::engine) async fn abort(&mut self, request: &AbortRequest) -> Result<Rest, Stopped> {
         self.ledger.look_again().await?;
         let by = if request.actor.is_empty() { "a request" } else { &request.actor };
-        let message = format!("Promotion terminated by {by}");
+        let mut message = format!("Promotion terminated by {by}");
+        if let Some(branch) = &self.pushing {
+            message.push_str(&format!("; its push to {branch} was under way and may still land"));
+        }
         for entry in &mut self.ledger.status.step_execution_metadata {
             if !verdict::is_over(entry) {
                 entry.status = Some(StepStatus::Aborted);

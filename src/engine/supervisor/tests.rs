@@ -226,7 +226,9 @@ async fn an_abort_while_pushing_ends_it() {
     }
     annotate(&world, &name, "kargo.akuity.io/abort", "terminate");
     tokio::time::timeout(Duration::from_secs(10), work).await.unwrap().unwrap();
-    assert_eq!(world.promotion(&name).status.phase, Phase::Aborted);
+    let status = world.promotion(&name).status;
+    assert_eq!(status.phase, Phase::Aborted);
+    assert!(status.message.contains("push to main was under way and may still land"), "{}", status.message);
     assert_eq!(world.log("config", "main"), ["by hand"]);
 }
 
