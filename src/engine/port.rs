@@ -36,8 +36,7 @@ pub enum Kind {
 
 impl Kind {
     /// The kinds whose changes wake something.
-    pub const FOLLOWED: [Self; 7] = [
-        Self::Warehouse,
+    pub const FOLLOWED: [Self; 6] = [
         Self::ProjectConfig,
         Self::Freight,
         Self::Stage,

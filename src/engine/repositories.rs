@@ -168,3 +168,44 @@ pub async fn has(mirror: &Arc<Mirror>, id: &CommitId) -> bool {
     let look = move || Objects::open(&path).is_ok_and(|objects| objects.contains(id.as_str()));
     tokio::task::spawn_blocking(look).await.unwrap_or(false)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(pairs: &[(&str, &str)]) -> Texts {
+        let data = pairs.iter().map(|(key, text)| ((*key).to_owned(), (*text).to_owned())).collect();
+        Texts { version: "u@1".into(), data, ..Texts::default() }
+    }
+
+    #[test]
+    fn a_secret_fits_by_address_or_by_pattern() {
+        let url: RepoUrl = "https://h.example/o/r.git".parse().unwrap();
+        let cases: &[(&[(&str, &str)], bool)] = &[
+            (&[("repoURL", "https://h.example/o/r")], true),
+            (&[("repoURL", "https://h.example/o/r/")], true),
+            (&[("repoURL", "https://h.example/o")], false),
+            (&[("repoURL", "^https://h.example/o/.*$"), ("repoURLIsRegex", "true")], true),
+            (&[("repoURL", "^https://h.example/x/.*$"), ("repoURLIsRegex", "true")], false),
+            (&[("repoURL", "("), ("repoURLIsRegex", "true")], false),
+            (&[("username", "u")], false),
+        ];
+        for (pairs, fit) in cases {
+            assert_eq!(fits(&texts(pairs), &url), *fit, "{pairs:?}");
+        }
+    }
+
+    #[test]
+    fn a_secret_is_a_password_or_a_key_or_nothing() {
+        let login = |pairs: &[(&str, &str)]| match credential_of(&texts(pairs)) {
+            Some(Credential::Secret { scope, login }) => {
+                assert_eq!(scope, "u@1");
+                Some(login)
+            }
+            _ => None,
+        };
+        assert!(matches!(login(&[("username", "u"), ("password", "p")]), Some(Login::Password { username, .. }) if username == "u"));
+        assert!(matches!(login(&[("sshPrivateKey", "k"), ("password", "p")]), Some(Login::SshKey(_))));
+        assert!(login(&[("username", "u")]).is_none());
+    }
+}
