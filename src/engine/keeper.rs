@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     kargo::{Freight, Phase, ProjectConfig, ProjectName, Promotion, PromotionName, Stage, StageName, Timestamp, meta},
-    rules::rows::PromotionRow,
+    rules::{auto_promotion, rows::PromotionRow},
 };
 
 mod book;
@@ -51,11 +51,13 @@ pub async fn keep(tools: &Tools, snapshot: Snapshot) -> Result<Kept, PortError> 
         pend(tools, row).await?;
     }
     let ended = ended(tools, &project, &snapshot).await?;
+    let open = open(tools, &project, &snapshot).await?;
     let now = Timestamp::now();
     let seen = Seen {
         stage: &snapshot.stage,
         promotions: &snapshot.promotions,
         ended: &ended,
+        open: &open,
         freight: &snapshot.freight,
         config: snapshot.config.as_deref(),
         now,
@@ -80,6 +82,18 @@ async fn ended(tools: &Tools, project: &ProjectName, snapshot: &Snapshot) -> Res
     let mut whole = Vec::new();
     for name in plan::unrecorded(&snapshot.stage, &snapshot.promotions) {
         whole.extend(tools.port.get::<Promotion>(project, name.as_str()).await?);
+    }
+    Ok(whole)
+}
+
+/// The Promotions that have not ended, whole; their annotations say what they mean for auto-promotion.
+async fn open(tools: &Tools, project: &ProjectName, snapshot: &Snapshot) -> Result<Vec<Promotion>, PortError> {
+    let mut whole = Vec::new();
+    // A policy that cannot be applied is reported by the plan.
+    if auto_promotion::enabled(snapshot.config.as_deref(), &snapshot.stage).unwrap_or(false) {
+        for row in snapshot.promotions.iter().filter(|row| !row.phase.is_terminal()) {
+            whole.extend(tools.port.get::<Promotion>(project, row.name.as_str()).await?);
+        }
     }
     Ok(whole)
 }

@@ -6,11 +6,12 @@
 
 use std::{
     collections::{BTreeMap, VecDeque},
+    panic::AssertUnwindSafe,
     sync::Arc,
     time::Duration,
 };
 
-use futures::StreamExt;
+use futures::{FutureExt, StreamExt};
 use tokio::{
     sync::{mpsc, watch},
     time::Instant,
@@ -203,10 +204,18 @@ impl Supervisor {
     fn notice(&mut self, notice: Notice) {
         match notice {
             Notice::Abort(key, request) => self.abort(key, request),
-            Notice::Gone(key) => {
+            Notice::Gone(key, uid) => {
                 self.resting.remove(&key);
                 self.ready.retain(|(ready, _)| *ready != key);
                 self.control(&key, Control::Stop);
+                if let (false, Some(uid)) = (self.running.contains_key(&key), uid) {
+                    let mirrors = Arc::clone(&self.tools.mirrors);
+                    tokio::task::spawn_blocking(move || {
+                        if let Err(error) = mirrors.unpin_all(uid.as_str()) {
+                            tracing::warn!(error = &error as &dyn std::error::Error, "pins could not be taken away");
+                        }
+                    });
+                }
             }
             Notice::Late(key) => {
                 let tools = Arc::clone(&self.tools);
@@ -357,7 +366,10 @@ impl Supervisor {
             self.keeping.insert(key.clone());
             let (tools, sender) = (Arc::clone(&self.tools), self.sender.clone());
             tokio::spawn(async move {
-                let result = keeper::keep(&tools, snapshot).await;
+                let result = guarded(keeper::keep(&tools, snapshot)).await.unwrap_or_else(|| {
+                    let (doing, said) = (format!("keeping the book of Stage {}", key.1), "it panicked".to_owned());
+                    Err(PortError::Forbidden { doing, said })
+                });
                 // A supervisor that is gone needs no answer.
                 drop(sender.send(Done::Stage(key, result)));
             });
@@ -371,7 +383,8 @@ impl Supervisor {
         self.running.insert(key.clone(), Running { control: to, again: false });
         let (tools, sender) = (Arc::clone(&self.tools), self.sender.clone());
         tokio::spawn(async move {
-            let rest = launch::promotion(&tools, &key, told, newer).await;
+            let work = guarded(launch::promotion(&tools, &key, told, newer)).await;
+            let rest = work.unwrap_or_else(|| Rest::Lost("its run panicked; it is tried again".into()));
             drop(sender.send(Done::Promotion(key, rest)));
         });
     }
@@ -399,6 +412,11 @@ impl Supervisor {
         });
         Summary { phases: self.desk.phases(), waiting: waiting.chain(self.desk.queued(&self.resting)).collect() }
     }
+}
+
+/// None where the work panicked; the panic itself has been reported.
+async fn guarded<T>(work: impl Future<Output = T>) -> Option<T> {
+    AssertUnwindSafe(work).catch_unwind().await.ok()
 }
 
 async fn sleep_until(at: Option<Instant>) {

@@ -32,6 +32,8 @@ pub struct Seen<'a> {
     pub promotions: &'a [PromotionRow],
     /// Those of [`unrecorded`], whole.
     pub ended: &'a [Promotion],
+    /// Those that have not ended, whole, where the Stage is promoted to by policy.
+    pub open: &'a [Promotion],
     /// All Freight of the Project.
     pub freight: &'a [Arc<Freight>],
     /// The Project's policies.
@@ -301,8 +303,9 @@ fn auto_promote(seen: &Seen<'_>, plan: &mut Plan) {
         plan.status.effective_auto_promotion_holds.clear();
         return;
     }
-    plan.status.effective_auto_promotion_holds = plan.status.auto_promotion_holds.clone();
     let decided = Stage { status: plan.status.clone(), ..seen.stage.clone() };
+    // Policy must not overtake a person who has just asked for something else.
+    plan.status.effective_auto_promotion_holds = auto_promotion::effective_holds(&decided, seen.open, seen.now);
     for request in &seen.stage.spec.requested_freight {
         let of_origin: Vec<Freight> =
             seen.freight.iter().filter(|freight| freight.origin == request.origin).map(|freight| (**freight).clone()).collect();

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::plan::{Plan, Seen, plan, unrecorded};
 use crate::{
-    kargo::{Freight, ProjectConfig, Promotion, Stage, Timestamp},
+    kargo::{Freight, Phase, ProjectConfig, Promotion, Stage, Timestamp},
     rules::rows::PromotionRow,
 };
 
@@ -66,11 +66,14 @@ impl Case {
         let names = unrecorded(&self.stage, &rows);
         let ended: Vec<Promotion> =
             names.iter().map(|name| self.promotions.iter().find(|p| p.promotion_name() == *name).unwrap().clone()).collect();
+        let open: Vec<Promotion> =
+            self.promotions.iter().filter(|promotion| !promotion.status.phase.is_terminal()).cloned().collect();
         let freight: Vec<Arc<Freight>> = self.freight.iter().cloned().map(Arc::new).collect();
         plan(&Seen {
             stage: &self.stage,
             promotions: &rows,
             ended: &ended,
+            open: &open,
             freight: &freight,
             config: self.config.as_ref(),
             now: at("2026-01-01T12:00:00Z"),
@@ -248,9 +251,12 @@ fn policy_promotes_the_candidate_once_and_holds_keep_it_back() {
     case.promotions = vec![promotion(1, "f2", "Pending")];
     assert_eq!(promoted(&case), Vec::<String>::new());
     // A person promoted something else: auto-promotion stands still until it is resumed.
-    let mut by_hand = promotion(1, "f1", "Succeeded");
+    let mut by_hand = promotion(1, "f1", "Pending");
     by_hand.metadata.annotations =
         Some([("kargo.akuity.io/auto-promotion-hold".to_owned(), "Warehouse/web".to_owned())].into());
+    case.promotions = vec![by_hand.clone()];
+    assert_eq!(promoted(&case), Vec::<String>::new());
+    by_hand.status.phase = Phase::Succeeded;
     case.promotions = vec![by_hand];
     case.stage = stage(json!({"currentPromotion": {"name": "test.1"}}));
     let (case, plans) = case.settle();

@@ -65,14 +65,16 @@ impl Runner {
         status.last_handled_refresh = refresh;
         self.settle_gates("the promotion is over").await;
         self.boundary("end:before")?;
-        if let Err(error) = self.write().await {
+        // Before the end is written: afterwards nobody comes back to it. What was pinned a moment ago is still there
+        // should the write fail.
+        self.unpin().await;
+        if let Err(error) = self.ledger.write().await.map_err(Stopped::from) {
             if !error.is_refusal() {
                 return Err(error);
             }
             self.end_anyhow(error, phase.clone(), &message).await?;
         }
         self.boundary("end")?;
-        self.unpin().await;
         self.tell(None, What::Ended(phase.clone(), message));
         Ok(Rest::Ended(phase))
     }

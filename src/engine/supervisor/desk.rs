@@ -161,7 +161,7 @@ impl Desk {
             return Vec::new();
         }
         if promotion.is_deleting() {
-            return vec![Notice::Gone(key)];
+            return vec![Notice::Gone(key, Some(row.uid))];
         }
         if let Some(request) = promotion.abort_request() {
             let was = old.is_some_and(|old| old.aborting && old.uid == row.uid);
@@ -274,9 +274,10 @@ impl Desk {
     fn forget(&mut self, key: &PromotionKey) -> Option<Notice> {
         let stage = (key.0.clone(), self.stage_of.remove(key)?);
         self.refreshes.remove(key);
-        self.rows.get_mut(&stage)?.remove(&key.1);
+        let row = self.rows.get_mut(&stage)?.remove(&key.1);
         self.dirty.insert(stage);
-        Some(Notice::Gone(key.clone()))
+        let open = row.filter(|row| !row.phase.is_terminal());
+        Some(Notice::Gone(key.clone(), open.map(|row| row.uid)))
     }
 
     /// One Promotion.

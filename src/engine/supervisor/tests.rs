@@ -98,9 +98,17 @@ async fn a_run_killed_at_any_boundary_goes_on_and_pushes_once() {
         let mut log = world.log("config", "main");
         log.sort();
         assert_eq!(log, ["by hand", "by hand", "test/tag by test"], "killed at {boundary}");
+        assert_eq!(pins(&world), "", "killed at {boundary}");
         let commit = status.state_map()["push"]["commit"].as_str().unwrap().to_owned();
         assert_eq!(world.git(Path::new(&remote), &["log", "-1", "--format=%s", &commit]), "test/tag by test");
     }
+}
+
+/// What is still pinned in any mirror.
+fn pins(world: &World) -> String {
+    let folders = std::fs::read_dir(world.mirrors()).unwrap().map(|entry| entry.unwrap().path());
+    let mirrors = folders.filter(|path| path.extension().is_some_and(|end| end == "git"));
+    mirrors.map(|mirror| world.git(&mirror, &["for-each-ref", "refs/tidewaiter"])).collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]
