@@ -115,7 +115,7 @@ fn an_output_of_two_megabytes() {
     let world = World::new();
     let steps = "- uses: compose-output\n  as: small\n  config: {kept: yes}\n- uses: compose-output\n  as: big\n  config:\n    a: ${{ repeat('0123456789abcdef', 32768) }}\n    b: ${{ repeat('0123456789abcdef', 32768) }}\n    c: ${{ repeat('0123456789abcdef', 32768) }}\n    d: ${{ repeat('0123456789abcdef', 32768) }}\n";
     let promotion = run_steps(&world, steps);
-    ends(&promotion, "Errored", &["big", "KiB"]);
+    ends(&promotion, "Failed", &["2097", "at most 65536"]);
     assert_eq!(promotion["status"]["state"]["small"]["kept"], true);
     assert!(promotion["status"]["state"]["big"].is_null());
 }

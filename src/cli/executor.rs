@@ -14,7 +14,7 @@ use crate::{
     cluster::{
         self, Connection,
         find::{self, Scope},
-        lease::{Claim, Claims, Epoch, RENEWAL},
+        lease::{self, Claim, Claims, Epoch, RENEWAL},
         port::KubePort,
     },
     config::Folders,
@@ -90,6 +90,7 @@ async fn begin(global: &Global, connection: &Connection, wanted: &Run, until_idl
     })?;
     let (claims, epoch) = claim(&own, wanted).await?;
     let tools = tools(global, &own, wanted, &epoch, git)?;
+    clean_up(&own, &tools).await?;
     let (shutdown, told) = watch::channel(false);
     let supervisor = Supervisor::new(Arc::clone(&tools));
     let claim = tokio::spawn(keep(claims, epoch, shutdown.clone()));
@@ -119,6 +120,11 @@ pub fn check(global: &Global, wanted: &Run) -> Result<(), Failure> {
         )
         .hint("Watch, approve, retry and promote work on a real cluster; executing works with --local DIR")),
     }
+}
+
+/// Whether an executor works on the local cluster, here or in another process.
+pub async fn runs(connection: &Connection) -> Result<bool, Failure> {
+    Ok(lease::is_held(&connection.client, LOCAL_NAMESPACE, LOCAL_CLAIM, has_ended).await?)
 }
 
 /// Waits for the claim, telling once who has it.
@@ -204,6 +210,19 @@ fn tools(global: &Global, own: &Connection, wanted: &Run, epoch: &Epoch, git: Gi
     let landers = Landers::new(LandSettings::default());
     let tools = Tools::new(settings, port, Arc::new(steps::registry()), mirrors, landers);
     tools.map(Arc::new).map_err(|error| failed(&error))
+}
+
+/// Lets go of what a killed executor kept for promotions that have ended since.
+async fn clean_up(own: &Connection, tools: &Tools) -> Result<(), Failure> {
+    let promotions = find::list::<Promotion>(&own.client, &Scope::All).await?;
+    let active = |promotion: &&Promotion| !promotion.status.phase.is_terminal();
+    let kept = promotions.iter().filter(active).map(|promotion| promotion.uid().into()).collect();
+    let mirrors = Arc::clone(&tools.mirrors);
+    let cleaned = tokio::task::spawn_blocking(move || mirrors.unpin_all_but(&kept)).await;
+    if let Ok(Err(error)) = cleaned {
+        tracing::warn!("what earlier promotions kept in the mirrors stays: {error}");
+    }
+    Ok(())
 }
 
 /// Tests of the whole program kill it at a step boundary by number; a release build cannot be told to.

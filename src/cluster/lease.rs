@@ -42,6 +42,14 @@ pub enum Claim {
     },
 }
 
+/// Whether somebody holds the claim `name`, as far as can be told without waiting.
+pub async fn is_held(client: &Client, namespace: &str, name: &str, has_ended: fn(&str) -> bool) -> Result<bool, Error> {
+    let api: Api<Lease> = Api::namespaced(client.clone(), namespace);
+    let lease = api.get_opt(name).await.doing(|| format!("cannot read lease {name}"))?;
+    let holder = lease.and_then(|lease| lease.spec).and_then(|spec| spec.holder_identity);
+    Ok(holder.is_some_and(|holder| !holder.is_empty() && !has_ended(&holder)))
+}
+
 /// The Lease of one shard in one namespace.
 pub struct Claims {
     api: Api<Lease>,

@@ -5,7 +5,7 @@
 //! `incoming` (a watch on what a fetch brings).
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeSet, HashMap},
     fmt, io,
     path::{Path, PathBuf},
     str::FromStr,
@@ -231,14 +231,31 @@ impl Mirrors {
     /// Lets go of a promotion's objects in every mirror, also those that this run did not open.
     /// Blocking.
     pub fn unpin_all(&self, promotion_uid: &str) -> Result<(), MirrorError> {
-        let entries = std::fs::read_dir(&self.root).map_err(open::io_error("listing", &self.root))?;
-        for entry in entries {
-            let path = entry.map_err(open::io_error("listing", &self.root))?.path();
-            if path.extension().is_some_and(|e| e == "git") {
-                pins::unpin_all(&path, promotion_uid)?;
+        self.on_disk()?.iter().try_for_each(|path| pins::unpin_all(path, promotion_uid))
+    }
+
+    /// Lets go of what a process that was killed left pinned: everything but the objects of `kept`.
+    /// Blocking.
+    pub fn unpin_all_but(&self, kept: &BTreeSet<String>) -> Result<(), MirrorError> {
+        for path in self.on_disk()? {
+            for gone in pins::promotions(&path)?.difference(kept) {
+                pins::unpin_all(&path, gone)?;
             }
         }
         Ok(())
+    }
+
+    /// The repositories of all mirrors, the damaged ones left out.
+    fn on_disk(&self) -> Result<Vec<PathBuf>, MirrorError> {
+        let mut found = Vec::new();
+        for entry in std::fs::read_dir(&self.root).map_err(open::io_error("listing", &self.root))? {
+            let path = entry.map_err(open::io_error("listing", &self.root))?.path();
+            let is_mirror = path.extension().is_some_and(|e| e == "git");
+            if is_mirror && git2::Repository::open_bare(&path).is_ok() {
+                found.push(path);
+            }
+        }
+        Ok(found)
     }
 
     /// Where a mirror below `root` is, for looking only: needs no ownership of the directory.

@@ -1,6 +1,6 @@
 //! Refs that keep a promotion's objects: `refs/tidewaiter/<promotion uid>/<name>`.
 
-use std::path::Path;
+use std::{collections::BTreeSet, path::Path};
 
 use super::MirrorError;
 
@@ -27,4 +27,17 @@ pub fn unpin_all(repository: &Path, uid: &str) -> Result<(), MirrorError> {
         Ok(())
     };
     clear().map_err(failed(format!("unpinning the objects of {uid}"), repository))
+}
+
+/// The promotions whose objects are kept.
+pub fn promotions(repository: &Path) -> Result<BTreeSet<String>, MirrorError> {
+    let look = || {
+        let opened = git2::Repository::open_bare(repository)?;
+        let mut uids = BTreeSet::new();
+        for name in opened.references_glob("refs/tidewaiter/*")?.names() {
+            uids.extend(name?.split('/').nth(2).map(str::to_owned));
+        }
+        Ok(uids)
+    };
+    look().map_err(failed("listing pinned objects".to_owned(), repository))
 }
