@@ -137,9 +137,9 @@ fn libraries_stay_in_their_folder() {
 
 #[test]
 fn the_engine_is_the_clusters_only_through_its_port() {
+    let others = Regex::new(r"engine::([a-z_]+)").unwrap();
     for (folder, file, code) in sources() {
         if folder == "cluster" {
-            let others = Regex::new(r"engine::([a-z_]+)").unwrap();
             for found in others.captures_iter(&code) {
                 assert_eq!(&found[1], "port", "{file} reaches into engine::{}", &found[1]);
             }

@@ -102,6 +102,7 @@ mod tests {
 
     #[test]
     fn the_manual_names_exactly_the_steps_that_there_are() {
+        use crate::engine::step::Registry;
         for kind in crate::steps::registry().kinds() {
             assert!(MANUAL.contains(kind.as_str()), "the manual does not name {kind}");
         }

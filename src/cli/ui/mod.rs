@@ -68,7 +68,7 @@ pub async fn open(global: &Global, connection: &Connection, readonly: bool, exec
     let exit = left.map_err(|error| Failure::new(Exit::Failed, format!("cannot go on with the console: {error}")));
     let how = exit.as_ref().map(|exit| exit.how);
     if let Some(executor) = executor {
-        leave(executor, connection, how.clone().unwrap_or(How::Quit(Leave::HandOver))).await?;
+        leave(executor, connection, how.unwrap_or(How::Quit(Leave::HandOver))).await?;
     }
     let exit = exit?;
     for panic in &exit.panics {
