@@ -63,22 +63,28 @@ impl World {
             budget: Duration::from_secs(20),
             holder: "first".into(),
         };
-        world.port.put(Kind::Warehouse, json!({
-            "metadata": {"name": "web", "namespace": PROJECT},
-            "spec": {"subscriptions": [{"image": {"repoURL": "registry.example/web"}}]},
-        }));
+        world.port.put(
+            Kind::Warehouse,
+            json!({
+                "metadata": {"name": "web", "namespace": PROJECT},
+                "spec": {"subscriptions": [{"image": {"repoURL": "registry.example/web"}}]},
+            }),
+        );
         world.freight(FREIGHT, "2.3.1");
         world
     }
 
     pub fn freight(&self, name: &str, tag: &str) {
-        self.port.put(Kind::Freight, json!({
-            "apiVersion": "kargo.akuity.io/v1alpha1", "kind": "Freight",
-            "metadata": {"name": name, "namespace": PROJECT},
-            "alias": "calm-otter",
-            "origin": {"kind": "Warehouse", "name": "web"},
-            "images": [{"repoURL": "registry.example/web", "tag": tag}],
-        }));
+        self.port.put(
+            Kind::Freight,
+            json!({
+                "apiVersion": "kargo.akuity.io/v1alpha1", "kind": "Freight",
+                "metadata": {"name": name, "namespace": PROJECT},
+                "alias": "calm-otter",
+                "origin": {"kind": "Warehouse", "name": "web"},
+                "images": [{"repoURL": "registry.example/web", "tag": tag}],
+            }),
+        );
     }
 
     pub fn remote(&self, name: &str) -> String {
@@ -94,8 +100,10 @@ impl World {
             .env("HOME", self.dir.path())
             .env("GIT_CONFIG_GLOBAL", "/dev/null")
             .env("GIT_CONFIG_SYSTEM", "/dev/null")
-            .env("GIT_AUTHOR_NAME", "t").env("GIT_AUTHOR_EMAIL", "t@example.com")
-            .env("GIT_COMMITTER_NAME", "t").env("GIT_COMMITTER_EMAIL", "t@example.com")
+            .env("GIT_AUTHOR_NAME", "t")
+            .env("GIT_AUTHOR_EMAIL", "t@example.com")
+            .env("GIT_COMMITTER_NAME", "t")
+            .env("GIT_COMMITTER_EMAIL", "t@example.com")
             .output()
             .unwrap();
         assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
@@ -140,14 +148,17 @@ impl World {
     }
 
     pub fn stage(&self, name: &str, steps: &Value) {
-        self.port.put(Kind::Stage, json!({
-            "apiVersion": "kargo.akuity.io/v1alpha1", "kind": "Stage",
-            "metadata": {"name": name, "namespace": PROJECT, "generation": 1},
-            "spec": {
-                "requestedFreight": [{"origin": {"kind": "Warehouse", "name": "web"}, "sources": {"direct": true}}],
-                "promotionTemplate": {"spec": {"steps": steps}},
-            },
-        }));
+        self.port.put(
+            Kind::Stage,
+            json!({
+                "apiVersion": "kargo.akuity.io/v1alpha1", "kind": "Stage",
+                "metadata": {"name": name, "namespace": PROJECT, "generation": 1},
+                "spec": {
+                    "requestedFreight": [{"origin": {"kind": "Warehouse", "name": "web"}, "sources": {"direct": true}}],
+                    "promotionTemplate": {"spec": {"steps": steps}},
+                },
+            }),
+        );
     }
 
     /// A Promotion of [`FREIGHT`] with the Stage's steps, as the server's admission would make it.
@@ -155,12 +166,15 @@ impl World {
         let object = self.port.look(Kind::Stage, PROJECT, stage).unwrap();
         let steps = object["spec"]["promotionTemplate"]["spec"]["steps"].clone();
         let name = format!("{stage}.01jzzzzzzzzzzzzzzzzzzz{number:04}.f1f1f1f");
-        self.port.put(Kind::Promotion, json!({
-            "apiVersion": "kargo.akuity.io/v1alpha1", "kind": "Promotion",
-            "metadata": {"name": name, "namespace": PROJECT, "generation": 1,
-                "annotations": {"kargo.akuity.io/create-actor": "kubernetes:ann"}},
-            "spec": {"stage": stage, "freight": FREIGHT, "steps": steps},
-        }));
+        self.port.put(
+            Kind::Promotion,
+            json!({
+                "apiVersion": "kargo.akuity.io/v1alpha1", "kind": "Promotion",
+                "metadata": {"name": name, "namespace": PROJECT, "generation": 1,
+                    "annotations": {"kargo.akuity.io/create-actor": "kubernetes:ann"}},
+                "spec": {"stage": stage, "freight": FREIGHT, "steps": steps},
+            }),
+        );
         name
     }
 
@@ -221,8 +235,13 @@ impl World {
     /// Steps' statuses with their messages, for one look.
     pub fn steps(&self, name: &str) -> Vec<String> {
         let status = self.promotion(name).status;
-        let text = |status: &Option<crate::kargo::StepStatus>| status.as_ref().map(ToString::to_string).unwrap_or_default();
-        status.step_execution_metadata.iter().map(|e| format!("{} {}: {}", e.alias, text(&e.status), e.message)).collect()
+        let text =
+            |status: &Option<crate::kargo::StepStatus>| status.as_ref().map(ToString::to_string).unwrap_or_default();
+        status
+            .step_execution_metadata
+            .iter()
+            .map(|e| format!("{} {}: {}", e.alias, text(&e.status), e.message))
+            .collect()
     }
 }
 

@@ -11,7 +11,10 @@ use super::{
     journal::{GateRecord, Replayed, ledger::LedgerError, limits},
     port::{Kind, PortError, PortExt, patiently},
     replay::Again,
-    runner::{Flow, LONGEST_WAIT, Runner, Stopped, one::{Ready, deadline}},
+    runner::{
+        Flow, LONGEST_WAIT, Runner, Stopped,
+        one::{Ready, deadline},
+    },
     step::{Files, Question, StepError},
     tools::{Verification, What},
     workspace::{Workspace, WorkspaceState},
@@ -38,7 +41,9 @@ pub use answers::mark_one;
 pub async fn change(course: &Course, state: &WorkspaceState) -> Result<Change, StepError> {
     let mut files = Files::new(state.clone(), course.tools.paths());
     let look = |workspace: &mut Workspace| {
-        workspace.change(Limits::default()).map_err(|error| StepError::errored("cannot compare the change").because(error))
+        workspace
+            .change(Limits::default())
+            .map_err(|error| StepError::errored("cannot compare the change").because(error))
     };
     let found = files.edit(look).await?;
     let count = |lines: usize| u32::try_from(lines).unwrap_or(u32::MAX);
@@ -68,7 +73,12 @@ fn name_of(promotion: &str, alias: &Alias, round: u32) -> String {
 
 impl Runner {
     /// Asks, or looks whether there are answers.
-    pub(super) async fn ask(&mut self, step: &PromotionStep, ready: Ready, question: Question) -> Result<Flow, Stopped> {
+    pub(super) async fn ask(
+        &mut self,
+        step: &PromotionStep,
+        ready: Ready,
+        question: Question,
+    ) -> Result<Flow, Stopped> {
         let alias = &step.alias;
         if step.continue_on_error {
             let why = "a gate cannot have continueOnError: whoever rejects must be heard".to_owned();
@@ -89,7 +99,8 @@ impl Runner {
                     Some(request) => request,
                     None => {
                         let again = "the question was deleted".to_owned();
-                        self.journal().step(alias).gate = Some(GateRecord { again, round: gate.round, ..GateRecord::default() });
+                        self.journal().step(alias).gate =
+                            Some(GateRecord { again, round: gate.round, ..GateRecord::default() });
                         match self.open(alias, &ready, &question).await? {
                             Ok(request) => request,
                             Err(error) => return self.failed(step, ready.limits, &error).await,
@@ -179,7 +190,9 @@ impl Runner {
             let there = patiently(call).await.map_err(|source| self.port_error(source))?;
             let same = |there: &ApprovalRequest| {
                 let asked = &there.spec;
-                asked.promotion == spec.promotion && asked.change.digest == spec.change.digest && asked.approvers == spec.approvers
+                asked.promotion == spec.promotion
+                    && asked.change.digest == spec.change.digest
+                    && asked.approvers == spec.approvers
             };
             match there {
                 Some(there) if same(&there) => return Ok((there, round)),
@@ -190,7 +203,12 @@ impl Runner {
     }
 
     /// Counts the answers that there are.
-    async fn count(&mut self, step: &PromotionStep, request: ApprovalRequest, question: &Question) -> Result<Flow, Stopped> {
+    async fn count(
+        &mut self,
+        step: &PromotionStep,
+        request: ApprovalRequest,
+        question: &Question,
+    ) -> Result<Flow, Stopped> {
         let alias = &step.alias;
         let directory = self.directory(&request.spec).await?;
         let course = self.course.clone();
@@ -223,7 +241,10 @@ impl Runner {
         answers::mark(&course, &approvals, &verdict.marks).await;
         answers::update(&course, &request, crate::kargo::approval::RequestPhase::Open, &verdict.counted, &said).await;
         let look = Instant::now() + question.poll.min(LONGEST_WAIT);
-        let until = request.spec.deadline.map_or(look, |at| look.min(deadline(Timestamp::now(), Timestamp::now().until(at.plus(ONE_SECOND)))));
+        let until = request
+            .spec
+            .deadline
+            .map_or(look, |at| look.min(deadline(Timestamp::now(), Timestamp::now().until(at.plus(ONE_SECOND)))));
         Ok(Flow::Wait { until: Some(until), what: said })
     }
 
@@ -283,7 +304,10 @@ impl Runner {
         let at = self.course.steps.iter().position(|step| step.alias == *gate).unwrap_or(0);
         let undone: Vec<Alias> = self.course.steps.iter().skip(at).map(|step| step.alias.clone()).collect();
         let now = Timestamp::now();
-        self.ledger.status.step_execution_metadata.retain(|entry| !undone.contains(&entry.alias) || entry.alias == *gate);
+        self.ledger
+            .status
+            .step_execution_metadata
+            .retain(|entry| !undone.contains(&entry.alias) || entry.alias == *gate);
         let entry = self.entry(gate);
         entry.status = Some(StepStatus::Running);
         entry.finished_at = None;
@@ -312,7 +336,8 @@ impl Runner {
     fn rebased(&mut self, state: &WorkspaceState) {
         for record in self.ledger.journal.steps.values_mut() {
             for found in &mut record.found {
-                let of = |mount: &&super::workspace::Mount| mount.mirror == found.mirror && mount.branch == found.branch;
+                let of =
+                    |mount: &&super::workspace::Mount| mount.mirror == found.mirror && mount.branch == found.branch;
                 if let (Some(mount), Some(_)) = (state.mounts.iter().find(of), &found.branch) {
                     found.commit.clone_from(&mount.base);
                 }

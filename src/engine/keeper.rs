@@ -172,7 +172,9 @@ async fn finalizer(tools: &Tools, stage: &Stage, wanted: bool) -> Result<Option<
     let patch = json!({"metadata": {"resourceVersion": version, "finalizers": list}});
     let key = Key::new(Kind::Stage, &stage.project(), stage.name());
     let value: Value = tools.port.patch(&key, Part::Main, patch).await?;
-    serde_json::from_value(value).map(|stage| wanted.then_some(stage)).map_err(|source| PortError::Unreadable { key, source })
+    serde_json::from_value(value)
+        .map(|stage| wanted.then_some(stage))
+        .map_err(|source| PortError::Unreadable { key, source })
 }
 
 /// A random id in UUID form.

@@ -8,9 +8,12 @@ use tokio::{sync::watch, time::Instant};
 use super::{
     course::Course,
     journal::PushIntent,
-    repositories::{Remotes, fetch_error},
     replay,
-    runner::{Flow, Runner, Stopped, one::{Ready, deadline}},
+    repositories::{Remotes, fetch_error},
+    runner::{
+        Flow, Runner, Stopped,
+        one::{Ready, deadline},
+    },
     step::{Files, Outcome, PushOrder, PushTarget, StepError},
     tools::What,
     workspace::{MirrorKey, Mount},
@@ -106,7 +109,10 @@ impl Runner {
         };
         let (mirror, key) = Remotes::new(&self.course.tools, &self.course.project).open(&mount.repo_url).await?;
         if key != mount.mirror {
-            return Err(StepError::errored(format!("the credentials for {} changed during the promotion", mirror.url())));
+            return Err(StepError::errored(format!(
+                "the credentials for {} changed during the promotion",
+                mirror.url()
+            )));
         }
         let header = header_of(&mirror, mount.commits.last()).await?;
         let time = match ready.limits.timeout {
@@ -191,7 +197,8 @@ impl Runner {
         let Some(header) = cargo.header.clone() else {
             return Ok(Err(StepError::config("the commits to be pushed were not made by this promotion").into()));
         };
-        let carrier = Arc::new(Carrier::new(Arc::clone(&self.course), self.past(), at, &cargo.mount, cargo.branch.clone()));
+        let carrier =
+            Arc::new(Carrier::new(Arc::clone(&self.course), self.past(), at, &cargo.mount, cargo.branch.clone()));
         let (sender, mut progress) = watch::channel(LandProgress::default());
         let request = LandRequest {
             mirror: Arc::clone(&cargo.mirror),
@@ -273,7 +280,8 @@ impl Runner {
             after = match replay::onto(&self.course, after, cargo.mount.path.clone(), &landed.head).await {
                 Ok(after) => after,
                 Err(error) => {
-                    let error = StepError::errored("it has landed, but the promotion cannot go on from there").because(error);
+                    let error =
+                        StepError::errored("it has landed, but the promotion cannot go on from there").because(error);
                     return self.failed(step, ready.limits, &error).await;
                 }
             };

@@ -10,9 +10,7 @@ use futures::stream::BoxStream;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use crate::kargo::{
-    Approval, ApprovalRequest, Freight, ProjectConfig, ProjectName, Promotion, Stage, Warehouse,
-};
+use crate::kargo::{Approval, ApprovalRequest, Freight, ProjectConfig, ProjectName, Promotion, Stage, Warehouse};
 
 #[cfg(test)]
 pub mod fake;
@@ -36,14 +34,8 @@ pub enum Kind {
 
 impl Kind {
     /// The kinds whose changes wake something.
-    pub const FOLLOWED: [Self; 6] = [
-        Self::ProjectConfig,
-        Self::Freight,
-        Self::Stage,
-        Self::Promotion,
-        Self::ApprovalRequest,
-        Self::Approval,
-    ];
+    pub const FOLLOWED: [Self; 6] =
+        [Self::ProjectConfig, Self::Freight, Self::Stage, Self::Promotion, Self::ApprovalRequest, Self::Approval];
 
     /// The word for people, and Kubernetes' `kind`.
     pub fn as_str(self) -> &'static str {
@@ -225,7 +217,8 @@ pub trait PortExt: Port {
     /// Stores a new object.
     async fn post<T: Object>(&self, project: &ProjectName, object: &T) -> Result<T, PortError> {
         let key = Key::new(T::KIND, project, "(new)");
-        let value = serde_json::to_value(object).map_err(|source| PortError::Unreadable { key: key.clone(), source })?;
+        let value =
+            serde_json::to_value(object).map_err(|source| PortError::Unreadable { key: key.clone(), source })?;
         typed(&key, self.create(T::KIND, project, value).await?)
     }
 

@@ -124,7 +124,9 @@ pub async fn onto(
     let mut files = Files::new(state, course.tools.paths());
     let head = head.clone();
     let done = files.edit(move |workspace| {
-        workspace.landed(&path, &head).map_err(|error| StepError::conflict("cannot go on from what landed").because(error))
+        workspace
+            .landed(&path, &head)
+            .map_err(|error| StepError::conflict("cannot go on from what landed").because(error))
     });
     done.await.map_err(ReplayError::Files)?;
     Ok(files.state)
@@ -157,7 +159,8 @@ async fn one(
     };
     let clock = record.clock.unwrap_or_else(Timestamp::now);
     let now = Past { outputs: again.outputs.clone(), ..past.clone() };
-    let evaluated = course.scope.configure(course, Moment { at, clock, past: now, again: true }).await.map_err(differs)?;
+    let evaluated =
+        course.scope.configure(course, Moment { at, clock, past: now, again: true }).await.map_err(differs)?;
     let problems = kind.check(&evaluated.value);
     if !problems.is_empty() {
         return Err(differs(problems.join("; ")));
@@ -247,13 +250,12 @@ impl Repositories for Pins<'_> {
             let Some(record) = kept.pop_front() else {
                 return Err(StepError::conflict(format!("what was found in {url} the first time is not known")));
             };
-            let moved = self.moved.filter(|moved| {
-                record.mirror == moved.mirror && record.branch.as_ref() == Some(&moved.branch)
-            });
+            let moved = self
+                .moved
+                .filter(|moved| record.mirror == moved.mirror && record.branch.as_ref() == Some(&moved.branch));
             let commit = moved.map_or(record.commit, |moved| moved.tip.clone());
             found.push(Found { mirror: record.mirror, branch: record.branch, commit });
         }
         Ok(found)
     }
 }
-

@@ -44,10 +44,12 @@ impl Remotes {
 
     /// The mirror of the repository at `url`, and the name that journals have for it.
     pub async fn open(&self, url: &str) -> Result<(Arc<Mirror>, MirrorKey), StepError> {
-        let parsed: RepoUrl = url.parse().map_err(|error| StepError::config("the repository's address").because(error))?;
+        let parsed: RepoUrl =
+            url.parse().map_err(|error| StepError::config("the repository's address").because(error))?;
         let credential = self.credential(&parsed).await?;
         let mirror = self.tools.mirrors.mirror(&parsed, &credential).await;
-        let mirror = mirror.map_err(|error| StepError::errored(format!("cannot open the mirror of {parsed}")).because(error))?;
+        let mirror =
+            mirror.map_err(|error| StepError::errored(format!("cannot open the mirror of {parsed}")).because(error))?;
         let key = self.tools.remember(&mirror);
         Ok((mirror, key))
     }
@@ -61,11 +63,18 @@ impl Remotes {
             Err(error) if error.is_transient() => {
                 return Err(StepError::transient(format!("cannot look for credentials for {url}")).because(error));
             }
-            Err(error) => return Err(StepError::errored(format!("cannot look for credentials for {url}")).because(error)),
+            Err(error) => {
+                return Err(StepError::errored(format!("cannot look for credentials for {url}")).because(error));
+            }
         };
         let mut secrets: Vec<(String, Texts)> = secrets
             .iter()
-            .map(|value| (value.pointer("/metadata/name").and_then(|n| n.as_str()).unwrap_or_default().to_owned(), Texts::of_secret(value)))
+            .map(|value| {
+                (
+                    value.pointer("/metadata/name").and_then(|n| n.as_str()).unwrap_or_default().to_owned(),
+                    Texts::of_secret(value),
+                )
+            })
             .filter(|(_, texts)| texts.labels.get(meta::CRED_TYPE).is_some_and(|kind| kind == "git"))
             .collect();
         secrets.sort_by(|a, b| a.0.cmp(&b.0));
@@ -87,7 +96,8 @@ fn fits(texts: &Texts, url: &RepoUrl) -> bool {
     let Some(own) = texts.data.get("repoURL") else { return false };
     if texts.data.get("repoURLIsRegex").is_some_and(|text| text == "true") {
         let plain = url.normalised();
-        return regex::Regex::new(own).is_ok_and(|pattern| pattern.is_match(&plain) || pattern.is_match(&url.to_string()));
+        return regex::Regex::new(own)
+            .is_ok_and(|pattern| pattern.is_match(&plain) || pattern.is_match(&url.to_string()));
     }
     own.parse::<RepoUrl>().is_ok_and(|own| own.normalised() == url.normalised())
 }
@@ -105,7 +115,8 @@ fn credential_of(texts: &Texts) -> Option<Credential> {
 /// A failed fetch in the words of a step.
 pub fn fetch_error(mirror: &Mirror, error: FetchError) -> StepError {
     let doing = format!("cannot fetch from {}", mirror.url());
-    let transient = matches!(&error, FetchError::Remote(remote) if matches!(remote.trouble, Trouble::Unreachable | Trouble::Other));
+    let transient =
+        matches!(&error, FetchError::Remote(remote) if matches!(remote.trouble, Trouble::Unreachable | Trouble::Other));
     if transient { StepError::transient(doing).because(error) } else { StepError::errored(doing).because(error) }
 }
 
@@ -204,7 +215,9 @@ mod tests {
             }
             _ => None,
         };
-        assert!(matches!(login(&[("username", "u"), ("password", "p")]), Some(Login::Password { username, .. }) if username == "u"));
+        assert!(
+            matches!(login(&[("username", "u"), ("password", "p")]), Some(Login::Password { username, .. }) if username == "u")
+        );
         assert!(matches!(login(&[("sshPrivateKey", "k"), ("password", "p")]), Some(Login::SshKey(_))));
         assert!(login(&[("username", "u")]).is_none());
     }

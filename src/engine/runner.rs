@@ -23,8 +23,8 @@ use crate::{
 
 pub mod attempt;
 mod ends;
-mod recover;
 pub(super) mod one;
+mod recover;
 pub mod verdict;
 
 /// What a running promotion is told from outside.
@@ -68,10 +68,7 @@ pub(in crate::engine) enum Flow {
     /// Back to that step, which has to be done again.
     Back(Alias),
     /// A rest.
-    Wait {
-        until: Option<Instant>,
-        what: String,
-    },
+    Wait { until: Option<Instant>, what: String },
     /// The promotion is over.
     Over(Rest),
 }
@@ -90,9 +87,7 @@ impl Stopped {
     fn is_refusal(&self) -> bool {
         matches!(
             self,
-            Self::Ledger(
-                LedgerError::TooMuch { .. } | LedgerError::Port { source: PortError::TooLarge { .. }, .. }
-            )
+            Self::Ledger(LedgerError::TooMuch { .. } | LedgerError::Port { source: PortError::TooLarge { .. }, .. })
         )
     }
 }
@@ -192,7 +187,8 @@ impl Runner {
     fn first_step(&self) -> usize {
         let entries = &self.ledger.status.step_execution_metadata;
         let stored = usize::try_from(self.ledger.status.current_step).unwrap_or(0);
-        let over = |step: &PromotionStep| entries.iter().any(|entry| entry.alias == step.alias && verdict::is_over(entry));
+        let over =
+            |step: &PromotionStep| entries.iter().any(|entry| entry.alias == step.alias && verdict::is_over(entry));
         // Where the record is short of `currentStep`, the record is right.
         let at = stored.min(entries.len());
         at + self.course.steps.iter().skip(at).take_while(|step| over(step)).count()

@@ -72,7 +72,8 @@ impl Scope {
         collection: &FreightCollection,
     ) -> Result<Self, PortError> {
         let project = promotion.project();
-        let requested: Vec<Origin> = stage.spec.requested_freight.iter().map(|request| request.origin.clone()).collect();
+        let requested: Vec<Origin> =
+            stage.spec.requested_freight.iter().map(|request| request.origin.clone()).collect();
         let mut warehouses = BTreeMap::new();
         for origin in &requested {
             if let Some(warehouse) = tools.port.get::<Warehouse>(&project, &origin.name).await? {
@@ -99,7 +100,8 @@ impl Scope {
             freight: collection.items.values().map(freight_view).collect(),
             git_names: view::GitNames(git_name),
         };
-        let (port, shared): (Arc<dyn Port>, Option<ProjectName>) = (Arc::clone(&tools.port), tools.settings.shared_namespace.clone());
+        let (port, shared): (Arc<dyn Port>, Option<ProjectName>) =
+            (Arc::clone(&tools.port), tools.settings.shared_namespace.clone());
         Ok(Self {
             context,
             vars: promotion.spec.vars.iter().map(var).collect(),

@@ -321,8 +321,12 @@ impl Supervisor {
     fn timers(&mut self) {
         let now = Instant::now();
         let due = |at: &Instant| *at <= now;
-        let keys: Vec<_> =
-            self.resting.iter().filter(|(_, r)| r.until.as_ref().is_some_and(due)).map(|(key, _)| key.clone()).collect();
+        let keys: Vec<_> = self
+            .resting
+            .iter()
+            .filter(|(_, r)| r.until.as_ref().is_some_and(due))
+            .map(|(key, _)| key.clone())
+            .collect();
         for key in keys {
             self.resting.remove(&key);
             self.ready.push_back((key, Control::Go));

@@ -95,7 +95,11 @@ impl Step for GitPush {
             Ok(PushOrder {
                 target: config.target()?,
                 force: config.force,
-                #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be a whole number of 1 or more")]
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    clippy::cast_sign_loss,
+                    reason = "checked to be a whole number of 1 or more"
+                )]
                 max_attempts: config.max_attempts.map(|attempts| attempts as u32),
                 provider: config.provider,
                 path: config.path,
@@ -123,7 +127,10 @@ mod tests {
     #[test]
     fn where_it_goes() {
         assert_eq!(order(json!({"path": "./out"})).target, PushTarget::CheckedOut);
-        assert_eq!(order(json!({"path": "out", "targetBranch": "", "generateTargetBranch": true})).target, PushTarget::Generated);
+        assert_eq!(
+            order(json!({"path": "out", "targetBranch": "", "generateTargetBranch": true})).target,
+            PushTarget::Generated
+        );
         let named = order(json!({"path": "out", "targetBranch": "env/a", "maxAttempts": 3.0, "force": true}));
         assert_eq!(named.target, PushTarget::Branch("env/a".parse().unwrap()));
         assert_eq!((named.max_attempts, named.force), (Some(3), true));

@@ -106,7 +106,11 @@ impl Step for WaitForApproval {
 
     fn plan(&self, config: &Value) -> Plan {
         let Ok(config) = typed::<Config>(config) else { return Plan::Run };
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be a whole number of 1 or more")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "checked to be a whole number of 1 or more"
+        )]
         let min_approvals = config.min_approvals as u32;
         Plan::Ask(Question {
             poll: config.poll().unwrap_or(POLL),

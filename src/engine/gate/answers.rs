@@ -48,7 +48,11 @@ pub async fn mark_one(port: &dyn Port, project: &ProjectName, approval: &Approva
     match port.patch_status::<Approval>(project, approval.name(), patch).await {
         Ok(_) | Err(PortError::Conflict { .. } | PortError::Gone { .. }) => {}
         Err(error) => {
-            tracing::warn!(approval = approval.name(), error = &error as &dyn std::error::Error, "an answer could not be marked");
+            tracing::warn!(
+                approval = approval.name(),
+                error = &error as &dyn std::error::Error,
+                "an answer could not be marked"
+            );
         }
     }
 }
@@ -72,7 +76,11 @@ pub async fn update(course: &Course, request: &ApprovalRequest, phase: RequestPh
             Ok(_) | Err(PortError::Gone { .. }) => return,
             Err(PortError::Conflict { .. }) => {}
             Err(error) => {
-                tracing::warn!(request = current.name(), error = &error as &dyn std::error::Error, "a question could not be updated");
+                tracing::warn!(
+                    request = current.name(),
+                    error = &error as &dyn std::error::Error,
+                    "a question could not be updated"
+                );
                 return;
             }
         }
@@ -116,7 +124,8 @@ impl Runner {
         let course = self.course.clone();
         match course.tools.port.get::<ApprovalRequest>(&course.project, record.request.as_str()).await {
             Ok(Some(request)) if request.uid() == record.uid => {
-                let rejected = record.counted.iter().any(|one| one.decision == crate::kargo::approval::Decision::Reject);
+                let rejected =
+                    record.counted.iter().any(|one| one.decision == crate::kargo::approval::Decision::Reject);
                 let phase = if phase == RequestPhase::Rejected && !rejected { RequestPhase::Expired } else { phase };
                 update(&course, &request, phase, &record.counted, said).await;
             }

@@ -27,28 +27,36 @@ async fn requests(world: &World) -> Vec<Value> {
 
 /// The one that is open.
 async fn open(world: &World) -> Value {
-    let open: Vec<_> = requests(world).await.into_iter().filter(|request| {
-        matches!(request["status"]["phase"].as_str(), None | Some("Open"))
-    }).collect();
+    let open: Vec<_> = requests(world)
+        .await
+        .into_iter()
+        .filter(|request| matches!(request["status"]["phase"].as_str(), None | Some("Open")))
+        .collect();
     assert_eq!(open.len(), 1, "{open:#?}");
     open[0].clone()
 }
 
 fn answer(world: &World, request: &Value, user: &str, decision: &str, groups: &[&str], message: &str) -> String {
-    let made = world.port.put(Kind::Approval, json!({
-        "metadata": {"namespace": PROJECT, "generateName": "answer-",
-            "creationTimestamp": crate::kargo::Timestamp::now()},
-        "spec": {
-            "request": request["metadata"]["name"], "requestUid": request["metadata"]["uid"], "stage": "test",
-            "decision": decision, "digest": request["spec"]["change"]["digest"],
-            "user": user, "groups": groups, "message": message,
-        },
-    }));
+    let made = world.port.put(
+        Kind::Approval,
+        json!({
+            "metadata": {"namespace": PROJECT, "generateName": "answer-",
+                "creationTimestamp": crate::kargo::Timestamp::now()},
+            "spec": {
+                "request": request["metadata"]["name"], "requestUid": request["metadata"]["uid"], "stage": "test",
+                "decision": decision, "digest": request["spec"]["change"]["digest"],
+                "user": user, "groups": groups, "message": message,
+            },
+        }),
+    );
     made["metadata"]["name"].as_str().unwrap().to_owned()
 }
 
 fn mark(world: &World, approval: &str) -> String {
-    world.port.look(Kind::Approval, PROJECT, approval).unwrap()["status"]["reason"].as_str().unwrap_or("none").to_owned()
+    world.port.look(Kind::Approval, PROJECT, approval).unwrap()["status"]["reason"]
+        .as_str()
+        .unwrap_or("none")
+        .to_owned()
 }
 
 struct Gate {

@@ -148,11 +148,9 @@ impl Ledger {
         status.phase = phase;
         status.message = limits::message(&message);
         status.finished_at = self.status.finished_at;
-        if let Some((entry, mine)) = status
-            .step_execution_metadata
-            .last_mut()
-            .and_then(|entry| Some((self.status.step_execution_metadata.iter().find(|mine| mine.alias == entry.alias)?, entry)))
-        {
+        if let Some((entry, mine)) = status.step_execution_metadata.last_mut().and_then(|entry| {
+            Some((self.status.step_execution_metadata.iter().find(|mine| mine.alias == entry.alias)?, entry))
+        }) {
             mine.status = entry.status.clone();
             mine.finished_at = entry.finished_at;
         }

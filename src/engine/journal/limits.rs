@@ -49,7 +49,11 @@ pub fn check_output(output: &Value, others: usize) -> Result<(), TooMuch> {
         return Err(TooMuch { what: "the output".into(), size, max: OUTPUT_MAX });
     }
     if size + others > room {
-        return Err(TooMuch { what: "the output together with those of the other steps".into(), size: size + others, max: room });
+        return Err(TooMuch {
+            what: "the output together with those of the other steps".into(),
+            size: size + others,
+            max: room,
+        });
     }
     Ok(())
 }
@@ -58,7 +62,9 @@ pub fn check_output(output: &Value, others: usize) -> Result<(), TooMuch> {
 pub fn without_nulls(value: Value) -> Value {
     match value {
         Value::Object(map) => Value::Object(map_without_nulls(map)),
-        Value::Array(items) => Value::Array(items.into_iter().filter(|item| !item.is_null()).map(without_nulls).collect()),
+        Value::Array(items) => {
+            Value::Array(items.into_iter().filter(|item| !item.is_null()).map(without_nulls).collect())
+        }
         other => other,
     }
 }

@@ -7,11 +7,7 @@ use serde_json::json;
 use super::plan::Seen;
 use crate::{
     engine::{journal::limits, port::Kind, tools::Tools},
-    kargo::{
-        Phase, ProjectName, Promotion, Timestamp, VerificationPhase,
-        artifact::FreightCollection,
-        meta,
-    },
+    kargo::{Phase, ProjectName, Promotion, Timestamp, VerificationPhase, artifact::FreightCollection, meta},
 };
 
 /// One piece of news about an object.

@@ -16,12 +16,7 @@ use crate::{
         meta,
         stage::{PromotionReference, StageStatus},
     },
-    rules::{
-        auto_promotion, availability,
-        durations::GoDuration,
-        queue,
-        rows::PromotionRow,
-    },
+    rules::{auto_promotion, availability, durations::GoDuration, queue, rows::PromotionRow},
 };
 
 /// What is seen.
@@ -228,7 +223,8 @@ fn place_freight(seen: &Seen<'_>, plan: &mut Plan) {
         let (here, was) = (current.contains(&freight.freight_name()), freight.status.currently_in.get(&name));
         match (here, was) {
             (true, None) => {
-                plan.freight.push((freight.freight_name(), json!({"currentlyIn": { name.as_str(): {"since": since} }})));
+                plan.freight
+                    .push((freight.freight_name(), json!({"currentlyIn": { name.as_str(): {"since": since} }})));
             }
             (false, Some(was)) => {
                 let mut patch = Map::new();
@@ -295,7 +291,11 @@ fn verification(seen: &Seen<'_>) -> VerificationInfo {
 /// Promotes by policy.
 fn auto_promote(seen: &Seen<'_>, plan: &mut Plan) {
     let enabled = auto_promotion::enabled(seen.config, seen.stage).unwrap_or_else(|error| {
-        tracing::warn!(stage = seen.stage.name(), error = &error as &dyn std::error::Error, "a promotion policy cannot be applied");
+        tracing::warn!(
+            stage = seen.stage.name(),
+            error = &error as &dyn std::error::Error,
+            "a promotion policy cannot be applied"
+        );
         false
     });
     plan.status.auto_promotion_enabled = enabled;
@@ -307,13 +307,19 @@ fn auto_promote(seen: &Seen<'_>, plan: &mut Plan) {
     // Policy must not overtake a person who has just asked for something else.
     plan.status.effective_auto_promotion_holds = auto_promotion::effective_holds(&decided, seen.open, seen.now);
     for request in &seen.stage.spec.requested_freight {
-        let of_origin: Vec<Freight> =
-            seen.freight.iter().filter(|freight| freight.origin == request.origin).map(|freight| (**freight).clone()).collect();
+        let of_origin: Vec<Freight> = seen
+            .freight
+            .iter()
+            .filter(|freight| freight.origin == request.origin)
+            .map(|freight| (**freight).clone())
+            .collect();
         for freight in &of_origin {
             let until = availability::available(seen.stage, freight, seen.now).err().and_then(|why| why.until());
             wake(plan, until);
         }
-        let Some(candidate) = auto_promotion::candidate(seen.stage, &request.origin, &of_origin, seen.now) else { continue };
+        let Some(candidate) = auto_promotion::candidate(seen.stage, &request.origin, &of_origin, seen.now) else {
+            continue;
+        };
         let holds = &plan.status.effective_auto_promotion_holds;
         let name = candidate.freight_name();
         if auto_promotion::decide(&decided, &request.origin, &name, seen.promotions, holds).is_ok() {

@@ -58,14 +58,21 @@ struct Case {
 
 impl Case {
     fn new(status: Value, promotions: Vec<Promotion>) -> Self {
-        Self { stage: stage(status), promotions, freight: vec![freight("f1", json!({})), freight("f2", json!({}))], config: None }
+        Self {
+            stage: stage(status),
+            promotions,
+            freight: vec![freight("f1", json!({})), freight("f2", json!({}))],
+            config: None,
+        }
     }
 
     fn plan(&self) -> Plan {
         let rows: Vec<PromotionRow> = self.promotions.iter().map(PromotionRow::of).collect();
         let names = unrecorded(&self.stage, &rows);
-        let ended: Vec<Promotion> =
-            names.iter().map(|name| self.promotions.iter().find(|p| p.promotion_name() == *name).unwrap().clone()).collect();
+        let ended: Vec<Promotion> = names
+            .iter()
+            .map(|name| self.promotions.iter().find(|p| p.promotion_name() == *name).unwrap().clone())
+            .collect();
         let open: Vec<Promotion> =
             self.promotions.iter().filter(|promotion| !promotion.status.phase.is_terminal()).cloned().collect();
         let freight: Vec<Arc<Freight>> = self.freight.iter().cloned().map(Arc::new).collect();
@@ -192,8 +199,10 @@ fn names_behind_the_last_or_behind_one_that_runs_are_not_recorded() {
 
 #[test]
 fn what_was_aborted_before_its_start_does_not_forget_other_origins() {
-    let there = json!({"id": "x", "items": {"Warehouse/db": {"name": "d1", "origin": {"kind": "Warehouse", "name": "db"}}}});
-    let last = json!({"lastPromotion": {"name": "test.1", "status": {"phase": "Succeeded", "freightCollection": there}}});
+    let there =
+        json!({"id": "x", "items": {"Warehouse/db": {"name": "d1", "origin": {"kind": "Warehouse", "name": "db"}}}});
+    let last =
+        json!({"lastPromotion": {"name": "test.1", "status": {"phase": "Succeeded", "freightCollection": there}}});
     let mut aborted = promotion(2, "f1", "Aborted");
     aborted.status.freight_collection = None;
     let (case, _) = Case::new(last, vec![aborted]).settle();
@@ -206,21 +215,31 @@ fn freight_that_leaves_keeps_its_longest_soak() {
     let old = json!({"freightHistory": [{"id": "x", "items": {"Warehouse/web": {"name": "f1"}}}],
         "currentPromotion": {"name": "test.2"}});
     let mut case = Case::new(old, vec![promotion(2, "f2", "Succeeded")]);
-    case.freight[0] = freight("f1", json!({
-        "currentlyIn": {"test": {"since": "2026-01-01T08:30:00Z"}},
-        "verifiedIn": {"test": {"verifiedAt": "2026-01-01T08:30:00Z", "longestSoak": "10m0s"}},
-    }));
+    case.freight[0] = freight(
+        "f1",
+        json!({
+            "currentlyIn": {"test": {"since": "2026-01-01T08:30:00Z"}},
+            "verifiedIn": {"test": {"verifiedAt": "2026-01-01T08:30:00Z", "longestSoak": "10m0s"}},
+        }),
+    );
     let (case, _) = case.settle();
     let left = serde_json::to_value(&case.freight[0].status).unwrap();
     assert_eq!(left["currentlyIn"], Value::Null);
     assert_eq!(left["verifiedIn"]["test"]["longestSoak"], "1h30m0s");
-    assert_eq!(serde_json::to_value(&case.freight[1].status).unwrap()["currentlyIn"]["test"]["since"], "2026-01-01T10:00:00Z");
+    assert_eq!(
+        serde_json::to_value(&case.freight[1].status).unwrap()["currentlyIn"]["test"]["since"],
+        "2026-01-01T10:00:00Z"
+    );
 }
 
 #[test]
 fn the_same_freight_again_is_verified_again_and_ten_collections_are_kept() {
-    let collections: Vec<Value> = (0..10).map(|n| json!({"id": n.to_string(), "items": {"Warehouse/web": {"name": "f1"}},
-        "verificationHistory": [{"id": "old", "phase": "Successful"}]})).collect();
+    let collections: Vec<Value> = (0..10)
+        .map(|n| {
+            json!({"id": n.to_string(), "items": {"Warehouse/web": {"name": "f1"}},
+        "verificationHistory": [{"id": "old", "phase": "Successful"}]})
+        })
+        .collect();
     let before = json!({"freightHistory": collections, "currentPromotion": {"name": "test.1"}});
     let (case, _) = Case::new(before, vec![promotion(1, "f1", "Succeeded")]).settle();
     assert_eq!(case.stage.status.freight_history.len(), 10);
@@ -273,8 +292,11 @@ fn soaking_freight_sets_the_alarm() {
     case.stage.spec.requested_freight = serde_json::from_value(json!([
         {"origin": {"kind": "Warehouse", "name": "web"}, "sources": {"stages": ["dev"], "requiredSoakTime": "3h"}}]))
     .unwrap();
-    case.freight = vec![freight("f1", json!({
-        "currentlyIn": {"dev": {"since": "2026-01-01T11:00:00Z"}}, "verifiedIn": {"dev": {"verifiedAt": "2026-01-01T11:00:00Z"}}}))];
+    case.freight = vec![freight(
+        "f1",
+        json!({
+        "currentlyIn": {"dev": {"since": "2026-01-01T11:00:00Z"}}, "verifiedIn": {"dev": {"verifiedAt": "2026-01-01T11:00:00Z"}}}),
+    )];
     let plan = case.plan();
     assert_eq!(plan.wake, Some(at("2026-01-01T14:00:00Z")));
     assert!(plan.freight.is_empty());

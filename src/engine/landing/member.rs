@@ -125,10 +125,8 @@ impl Carrier {
                 show(tip)
             )
         };
-        let conflict = |why: String| NotPlaced::Conflict {
-            paths: paths.clone(),
-            message: format!("{}, and {why}", place()),
-        };
+        let conflict =
+            |why: String| NotPlaced::Conflict { paths: paths.clone(), message: format!("{}, and {why}", place()) };
         if !self.home {
             return Err(conflict("the checkout is of another branch, so that its steps cannot run on that one".into()));
         }
@@ -147,7 +145,9 @@ impl Carrier {
                 self.now().question = Some((gate, *again));
                 return Err(NotPlaced::Failed(Box::new(AsksAgain)));
             }
-            Err(error) => return Err(conflict(format!("its steps do not work there: {}", crate::engine::sentence(&error)))),
+            Err(error) => {
+                return Err(conflict(format!("its steps do not work there: {}", crate::engine::sentence(&error))));
+            }
         };
         let made = self.mount_in(&again.state)?;
         let standing = Standing { state: again.state, outputs: Some(again.outputs) };

@@ -40,8 +40,12 @@ async fn run_with_meanwhile(
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_tip_that_changed_the_same_file_is_met_by_a_replay() {
-    let (world, name) =
-        run_with_meanwhile(&[("tags.yaml", "a: old\nb: old\n")], |remote| update_and_push(remote, "a"), &[("tags.yaml", "a: old\nb: new\n")]).await;
+    let (world, name) = run_with_meanwhile(
+        &[("tags.yaml", "a: old\nb: old\n")],
+        |remote| update_and_push(remote, "a"),
+        &[("tags.yaml", "a: old\nb: new\n")],
+    )
+    .await;
     let status = world.promotion(&name).status;
     assert_eq!(status.phase, Phase::Succeeded, "{:#?}", world.steps(&name));
     assert_eq!(world.show("config", "main", "tags.yaml"), "a: 2.3.1\nb: new");
@@ -55,8 +59,12 @@ async fn a_tip_that_changed_the_same_file_is_met_by_a_replay() {
 /// C37
 #[tokio::test(flavor = "multi_thread")]
 async fn a_conflict_names_the_path_both_commits_and_the_branch() {
-    let (world, name) =
-        run_with_meanwhile(&[("tags.yaml", "a: old\n")], |remote| update_and_push(remote, "a"), &[("tags.yaml", "b: new\n")]).await;
+    let (world, name) = run_with_meanwhile(
+        &[("tags.yaml", "a: old\n")],
+        |remote| update_and_push(remote, "a"),
+        &[("tags.yaml", "b: new\n")],
+    )
+    .await;
     let status = world.promotion(&name).status;
     assert_eq!(status.phase, Phase::Failed, "{:#?}", world.steps(&name));
     let log = world.git(std::path::Path::new(&world.remote("config")), &["log", "--format=%h", "--abbrev=7", "main"]);
@@ -97,7 +105,10 @@ async fn nothing_to_commit_is_nothing_to_push() {
     let ends: Vec<_> = status.step_execution_metadata[2..].iter().map(|entry| entry.status.clone().unwrap()).collect();
     assert_eq!(ends, [StepStatus::Skipped, StepStatus::Skipped], "{:#?}", world.steps(&name));
     let head = world.git(std::path::Path::new(&remote), &["rev-parse", "main"]);
-    assert_eq!((&status.state_map()["commit"]["commit"], &status.state_map()["push"]["commit"]), (&json!(head), &json!(head)));
+    assert_eq!(
+        (&status.state_map()["commit"]["commit"], &status.state_map()["push"]["commit"]),
+        (&json!(head), &json!(head))
+    );
     assert_eq!(world.counters.snapshot().pushes, 0);
 }
 

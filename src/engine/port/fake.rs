@@ -137,7 +137,12 @@ impl Port for Fake {
         let mut new = old.clone();
         match part {
             Part::Status => {
-                let extra: Vec<_> = patch.as_object().unwrap().keys().filter(|k| !["metadata", "status"].contains(&k.as_str())).collect();
+                let extra: Vec<_> = patch
+                    .as_object()
+                    .unwrap()
+                    .keys()
+                    .filter(|k| !["metadata", "status"].contains(&k.as_str()))
+                    .collect();
                 assert!(extra.is_empty(), "a status patch with {extra:?}");
                 json_patch::merge(&mut new, &json!({"status": patch["status"]}));
             }

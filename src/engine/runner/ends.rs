@@ -2,16 +2,10 @@
 
 use serde_json::Value;
 
-use super::{
-    Rest, Runner, Stopped, verdict,
-};
+use super::{Rest, Runner, Stopped, verdict};
 use crate::{
     engine::tools::What,
-    kargo::{
-        Phase, StepStatus, Timestamp,
-        artifact::FreightReference,
-        promotion::AbortRequest,
-    },
+    kargo::{Phase, StepStatus, Timestamp, artifact::FreightReference, promotion::AbortRequest},
 };
 
 impl Runner {
@@ -82,7 +76,8 @@ impl Runner {
     /// A status that the store refuses must not keep the promotion running for ever.
     pub(super) async fn end_anyhow(&mut self, error: Stopped, phase: Phase, message: &str) -> Result<(), Stopped> {
         let phase = if phase == Phase::Succeeded { Phase::Errored } else { phase };
-        let message = format!("{message}{}{}", if message.is_empty() { "" } else { "; " }, crate::engine::sentence(&error));
+        let message =
+            format!("{message}{}{}", if message.is_empty() { "" } else { "; " }, crate::engine::sentence(&error));
         self.ledger.write_end_only(phase, message).await?;
         Ok(())
     }

@@ -82,7 +82,10 @@ impl Runner {
         let registry = &self.course.tools.registry;
         let Some(kind) = registry.find(&step.uses) else {
             let kinds: Vec<String> = registry.kinds().iter().map(ToString::to_string).collect();
-            return Err((StepStatus::Errored, format!("unknown step kind {:?}; there are: {}", step.uses.as_str(), kinds.join(", "))));
+            return Err((
+                StepStatus::Errored,
+                format!("unknown step kind {:?}; there are: {}", step.uses.as_str(), kinds.join(", ")),
+            ));
         };
         let limits = Self::limits(step, kind.defaults()).map_err(|why| (StepStatus::Failed, why))?;
         let clock = *self.journal().step(alias).clock.get_or_insert_with(Timestamp::now);
@@ -157,7 +160,8 @@ impl Runner {
     fn unknown(&mut self, ready: &Ready) -> Option<String> {
         let sent = self.journal().step(&ready.alias).sent?;
         let repeats = ready.config.get("onUnknown").and_then(Value::as_str) == Some("repeat");
-        (!repeats).then(|| format!("outcome unknown: may have been sent at {sent}. `onUnknown: repeat` would send it again"))
+        (!repeats)
+            .then(|| format!("outcome unknown: may have been sent at {sent}. `onUnknown: repeat` would send it again"))
     }
 
     /// Records what a step brought. What does not fit fails the step, and everything stays as it was before it.
@@ -172,7 +176,9 @@ impl Runner {
         let alias = &step.alias;
         let output = self.redacted(limits::map_without_nulls(outcome.output));
         let others = self.ledger.outputs();
-        let others_size = limits::size(&Value::Object(others.iter().filter(|(key, _)| *key != alias.as_str()).map(|(k, v)| (k.clone(), v.clone())).collect()));
+        let others_size = limits::size(&Value::Object(
+            others.iter().filter(|(key, _)| *key != alias.as_str()).map(|(k, v)| (k.clone(), v.clone())).collect(),
+        ));
         if let Err(too_much) = limits::check_output(&Value::Object(output.clone()), others_size) {
             return self.end(step, StepStatus::Failed, too_much.to_string()).await;
         }
@@ -260,7 +266,11 @@ impl Runner {
         let effect = self.course.tools.registry.find(&step.uses).is_some_and(|kind| kind.class() != Class::Workspace);
         self.boundary(&format!("{}:done", step.alias))?;
         self.touch();
-        if effect { self.write().await? } else { self.write_if_due().await? }
+        if effect {
+            self.write().await?
+        } else {
+            self.write_if_due().await?
+        }
         self.boundary(&format!("{}:ended", step.alias))?;
         Ok(Flow::Next)
     }

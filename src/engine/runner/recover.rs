@@ -107,7 +107,9 @@ impl Runner {
                 Ok(None)
             }
             Err(ReplayError::Asks { gate, again }) => Ok(Some((gate, *again))),
-            Err(error) => Err(StepError::errored("the files of the promotion are lost and cannot be made again").because(error)),
+            Err(error) => {
+                Err(StepError::errored("the files of the promotion are lost and cannot be made again").because(error))
+            }
         }
     }
 

@@ -33,7 +33,8 @@ async fn run(mut world: World, scripted: Vec<Scripted>, steps: Value) -> (World,
 #[tokio::test(flavor = "multi_thread")]
 async fn a_step_without_a_condition_is_tried_again_up_to_its_threshold() {
     for (threshold, phase, tries) in [(3, Phase::Succeeded, 3), (2, Phase::Errored, 2)] {
-        let flaky = Scripted::new("flaky", |number| if number < 3 { Err(StepError::errored("not yet")) } else { fine() });
+        let flaky =
+            Scripted::new("flaky", |number| if number < 3 { Err(StepError::errored("not yet")) } else { fine() });
         let count = flaky.tries.clone();
         let steps = json!([
             {"uses": "flaky", "as": "a", "retry": {"errorThreshold": threshold}},
@@ -97,7 +98,9 @@ async fn outputs_that_do_not_fit_fail_their_step_and_leave_the_others() {
 async fn a_status_that_the_store_refuses_still_ends() {
     let mut world = World::new();
     std::sync::Arc::get_mut(&mut world.port).unwrap().status_max = Some(20_000);
-    let long = Scripted::new("long", |_| Ok(Outcome::succeeded(Map::from_iter([("a".to_owned(), json!("x".repeat(30_000)))]))));
+    let long = Scripted::new("long", |_| {
+        Ok(Outcome::succeeded(Map::from_iter([("a".to_owned(), json!("x".repeat(30_000)))])))
+    });
     let (world, name) = run(world, vec![long.class(Class::Workspace)], json!([{"uses": "long", "as": "a"}])).await;
     let status = world.promotion(&name).status;
     assert_eq!(status.phase, Phase::Errored, "{status:#?}");
@@ -163,7 +166,11 @@ async fn transient_faults_are_tried_again_and_not_counted() {
 async fn transient_faults_end_with_the_budget_and_say_what_was_wrong() {
     let mut world = World::new();
     world.budget = Duration::from_millis(50);
-    let away = Scripted::new("away", |_| Err(StepError::transient("cannot reach x").because(std::io::Error::other("refused"))));
+    let away =
+        Scripted::new(
+            "away",
+            |_| Err(StepError::transient("cannot reach x").because(std::io::Error::other("refused"))),
+        );
     let (world, name) = run(world, vec![away], json!([{"uses": "away", "as": "a"}])).await;
     let status = world.promotion(&name).status;
     assert_eq!((status.phase, status.message.as_str()), (Phase::Errored, "cannot reach x: refused"));
@@ -193,7 +200,8 @@ async fn waiting_resets_the_count_of_errors_and_keeps_outputs() {
     let (world, name) = run(World::new(), vec![moody], steps).await;
     let status = world.promotion(&name).status;
     assert_eq!(status.phase, Phase::Succeeded, "{:?}", world.steps(&name));
-    let seen: Vec<Value> = world.port.history.lock().unwrap().iter().map(|(_, status)| status["state"]["a"]["seen"].clone()).collect();
+    let seen: Vec<Value> =
+        world.port.history.lock().unwrap().iter().map(|(_, status)| status["state"]["a"]["seen"].clone()).collect();
     let first = seen.iter().position(|value| *value == 2).unwrap();
     assert!(seen[first..].iter().take_while(|value| **value != 4).all(|value| *value == 2), "{seen:?}");
 }
@@ -210,9 +218,12 @@ async fn a_panic_in_a_step_fails_that_step() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_comes_from_a_secret_is_stored_nowhere() {
     let world = World::new();
-    world.port.put(Kind::Secret, json!({
-        "metadata": {"name": "token", "namespace": "shop"}, "data": {"value": "czNjcmV0LXRva2Vu"},
-    }));
+    world.port.put(
+        Kind::Secret,
+        json!({
+            "metadata": {"name": "token", "namespace": "shop"}, "data": {"value": "czNjcmV0LXRva2Vu"},
+        }),
+    );
     let leak = Scripted::new("leak", |_| Err(StepError::failed("said s3cret-token")));
     let steps = json!([
         {"uses": "echo", "as": "a", "config": {"echo": "x ${{ secret('token').value }} y"}},
@@ -262,7 +273,9 @@ async fn workspace_steps_share_a_write() {
 async fn a_status_refused_in_the_middle_still_ends() {
     let mut world = World::new();
     std::sync::Arc::get_mut(&mut world.port).unwrap().status_max = Some(20_000);
-    let long = Scripted::new("long", |_| Ok(Outcome::succeeded(Map::from_iter([("a".to_owned(), json!("x".repeat(30_000)))]))));
+    let long = Scripted::new("long", |_| {
+        Ok(Outcome::succeeded(Map::from_iter([("a".to_owned(), json!("x".repeat(30_000)))])))
+    });
     let steps = json!([{"uses": "long", "as": "a"}, {"uses": "echo", "as": "b"}]);
     let (world, name) = run(world, vec![long], steps).await;
     let status = world.promotion(&name).status;
@@ -272,7 +285,9 @@ async fn a_status_refused_in_the_middle_still_ends() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_may_have_been_sent_is_not_sent_again() {
-    for (config, phase, tries) in [(json!({}), Phase::Errored, 1), (json!({"onUnknown": "repeat"}), Phase::Succeeded, 2)] {
+    for (config, phase, tries) in
+        [(json!({}), Phase::Errored, 1), (json!({"onUnknown": "repeat"}), Phase::Succeeded, 2)]
+    {
         let mut world = World::new();
         let post = Scripted::new("post", |_| fine()).class(Class::UnknowableEffect);
         let count = post.tries.clone();
@@ -285,7 +300,12 @@ async fn what_may_have_been_sent_is_not_sent_again() {
         world.holder = "second".into();
         world.run().await;
         let status = world.promotion(&name).status;
-        assert_eq!((status.phase, count.load(std::sync::atomic::Ordering::SeqCst)), (phase, tries), "{}", status.message);
+        assert_eq!(
+            (status.phase, count.load(std::sync::atomic::Ordering::SeqCst)),
+            (phase, tries),
+            "{}",
+            status.message
+        );
         assert!(tries == 2 || status.message.contains("may have been sent at 2"), "{}", status.message);
     }
 }

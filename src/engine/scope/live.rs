@@ -57,7 +57,9 @@ impl Live {
     }
 
     fn find(&self, key: Key) -> Result<Option<Found>, HostError> {
-        let known = |map: &Mutex<HashMap<Key, Option<Found>>>| map.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
+        let known = |map: &Mutex<HashMap<Key, Option<Found>>>| {
+            map.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned()
+        };
         let remembered = known(&self.now).or_else(|| self.again.then(|| known(&self.seen.found)).flatten());
         let found = match remembered {
             Some(found) => found,
@@ -94,7 +96,12 @@ impl Live {
         result.map_err(|error| HostError::new(crate::engine::sentence(&error)))
     }
 
-    fn texts(&self, kind: Kind, project: &ProjectName, name: &str) -> Result<Option<BTreeMap<String, String>>, HostError> {
+    fn texts(
+        &self,
+        kind: Kind,
+        project: &ProjectName,
+        name: &str,
+    ) -> Result<Option<BTreeMap<String, String>>, HostError> {
         let found = self.find(Key::new(kind, project, name))?;
         Ok(found.and_then(|found| serde_json::from_value(found.value).ok()))
     }

@@ -17,10 +17,7 @@ use crate::{
     },
     kargo::{
         Approval, ApprovalRequest, Freight, FreightName, Phase, ProjectConfig, ProjectName, Promotion, PromotionName,
-        RequestName, Stage, StageName,
-        approval::RequestPhase,
-        freight::FreightStatus,
-        meta,
+        RequestName, Stage, StageName, approval::RequestPhase, freight::FreightStatus, meta,
     },
     rules::rows::PromotionRow,
 };
@@ -95,7 +92,9 @@ impl Desk {
                     self.stage(stage);
                 }
             }
-            Kind::Promotion => return read(kind, value).map(|promotion| self.promotion(&promotion)).unwrap_or_default(),
+            Kind::Promotion => {
+                return read(kind, value).map(|promotion| self.promotion(&promotion)).unwrap_or_default();
+            }
             Kind::Freight => {
                 if let Some(freight) = read(kind, value) {
                     self.take_freight(freight);
@@ -128,7 +127,8 @@ impl Desk {
             self.stages.remove(&key);
             return;
         }
-        let version = |stage: &Stage| stage.metadata.resource_version.clone().and_then(|version| version.parse::<u64>().ok());
+        let version =
+            |stage: &Stage| stage.metadata.resource_version.clone().and_then(|version| version.parse::<u64>().ok());
         if let Some(known) = self.stages.get(&key)
             && (version(known) > version(&stage) || known.metadata.resource_version == stage.metadata.resource_version)
             && known.uid() == stage.uid()
@@ -175,7 +175,10 @@ impl Desk {
         }
         if old.is_none() {
             // One that waits at a gate may have to make way.
-            let current = self.stages.get(&(row.project.clone(), row.stage)).and_then(|stage| stage.status.current_promotion.as_ref());
+            let current = self
+                .stages
+                .get(&(row.project.clone(), row.stage))
+                .and_then(|stage| stage.status.current_promotion.as_ref());
             notices.extend(current.map(|current| Notice::Wake((key.0, current.name.clone()))));
         }
         notices
@@ -193,7 +196,8 @@ impl Desk {
         self.soil(&project, |stage| {
             stage.spec.requested_freight.iter().filter(|request| request.origin == freight.origin).any(|request| {
                 touched.as_ref().is_none_or(|touched| {
-                    touched.contains(&stage.stage_name()) || request.sources.stages.iter().any(|source| touched.contains(source))
+                    touched.contains(&stage.stage_name())
+                        || request.sources.stages.iter().any(|source| touched.contains(source))
                 })
             })
         });
@@ -204,7 +208,8 @@ impl Desk {
         let open = request.status.phase == RequestPhase::Open;
         let asked = Asked { promotion: request.spec.promotion.name.clone(), open };
         self.requests.insert((project.clone(), name.clone()), asked);
-        let of = |(key, request): (&Key, &RequestName)| (key.project == project && *request == name).then(|| key.clone());
+        let of =
+            |(key, request): (&Key, &RequestName)| (key.project == project && *request == name).then(|| key.clone());
         let unjudged: Vec<Key> = self.approvals.iter().filter_map(of).collect();
         unjudged.into_iter().filter_map(|key| self.consequence(key)).collect()
     }
@@ -245,7 +250,8 @@ impl Desk {
                 let stage = (project.clone(), StageName::from(key.name.as_str()));
                 self.stages.remove(&stage);
                 self.dirty.remove(&stage);
-                let names = self.rows.get(&stage).map(|rows| rows.keys().cloned().collect::<Vec<_>>()).unwrap_or_default();
+                let names =
+                    self.rows.get(&stage).map(|rows| rows.keys().cloned().collect::<Vec<_>>()).unwrap_or_default();
                 // They go with their Stage.
                 return names.into_iter().filter_map(|name| self.forget(&(project.clone(), name))).collect();
             }
@@ -341,7 +347,8 @@ impl Desk {
                 project: row.project.clone(),
                 stage: row.stage.clone(),
                 promotion: row.name.clone(),
-                what: current.map_or_else(|| "its turn".to_owned(), |current| format!("its turn, behind {}", current.name)),
+                what: current
+                    .map_or_else(|| "its turn".to_owned(), |current| format!("its turn, behind {}", current.name)),
             }
         });
         waiting.collect()

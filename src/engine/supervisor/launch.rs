@@ -8,8 +8,8 @@ use super::{LATER, PromotionKey};
 use crate::{
     engine::{
         course::{Course, steps_of},
-        journal::ledger::Ledger,
         gate,
+        journal::ledger::Ledger,
         port::{Key, PortError, PortExt, patiently},
         runner::{Control, Rest, Runner},
         scope::Scope,
@@ -49,7 +49,11 @@ enum Ready {
     Rest(Rest),
 }
 
-async fn prepare(tools: &Arc<Tools>, key: &PromotionKey, control: &watch::Receiver<Control>) -> Result<Ready, PortError> {
+async fn prepare(
+    tools: &Arc<Tools>,
+    key: &PromotionKey,
+    control: &watch::Receiver<Control>,
+) -> Result<Ready, PortError> {
     let (project, name) = key;
     let found = patiently(|| tools.port.get::<Promotion>(project, name.as_str())).await?;
     let Some(promotion) = found.filter(|promotion| !promotion.is_deleting()) else {
@@ -116,8 +120,10 @@ fn collection(stage: &Stage, freight: &Freight) -> FreightCollection {
     let mut items: BTreeMap<String, FreightReference> = BTreeMap::new();
     if requests.len() > 1 {
         let last = stage.status.last_promotion.as_ref().and_then(|last| last.status.as_ref());
-        let before = last.and_then(|status| status.freight_collection.as_ref()).map(|c| c.items.clone()).unwrap_or_default();
-        items = before.into_iter().filter(|(key, _)| requests.iter().any(|request| request.origin.key() == *key)).collect();
+        let before =
+            last.and_then(|status| status.freight_collection.as_ref()).map(|c| c.items.clone()).unwrap_or_default();
+        items =
+            before.into_iter().filter(|(key, _)| requests.iter().any(|request| request.origin.key() == *key)).collect();
     }
     items.insert(freight.origin.key(), freight.reference());
     FreightCollection::new(items.into_values())

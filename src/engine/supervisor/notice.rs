@@ -1,7 +1,10 @@
 //! What a change means to promotions that run or wait.
 
 use super::PromotionKey;
-use crate::{engine::port::Key, kargo::{Uid, promotion::AbortRequest}};
+use crate::{
+    engine::port::Key,
+    kargo::{Uid, promotion::AbortRequest},
+};
 
 /// One consequence.
 #[derive(Clone, Debug, PartialEq, Eq)]

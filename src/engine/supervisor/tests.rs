@@ -154,7 +154,12 @@ async fn fifty_stages_change_one_file_each_their_own_key() {
     assert!(counts.replays > 0 && counts.replays <= 100, "{counts:?}");
     let last = world.promotion(names.last().unwrap()).status;
     let journal = &last.state.unwrap()["tidewaiter.dev"];
-    assert!(names.iter().any(|name| world.promotion(name).status.state.unwrap()["tidewaiter.dev"]["replayCount"].is_number()), "{journal}");
+    assert!(
+        names
+            .iter()
+            .any(|name| world.promotion(name).status.state.unwrap()["tidewaiter.dev"]["replayCount"].is_number()),
+        "{journal}"
+    );
 }
 
 fn annotate(world: &World, name: &str, annotation: &str, value: &str) {
@@ -167,8 +172,11 @@ fn annotate(world: &World, name: &str, annotation: &str, value: &str) {
 async fn an_abort_ends_a_waiting_step_at_once_and_frees_the_stage() {
     let mut world = World::new();
     let waits = Scripted::new("waits", |_| {
-        Ok(Outcome { ending: Ending::Waiting { poll: Duration::from_secs(300) }, ..Outcome::succeeded(serde_json::Map::new()) }
-            .saying("for ever"))
+        Ok(Outcome {
+            ending: Ending::Waiting { poll: Duration::from_secs(300) },
+            ..Outcome::succeeded(serde_json::Map::new())
+        }
+        .saying("for ever"))
     });
     world.registry = world.registry.clone().with(waits);
     world.stage("test", &json!([{"uses": "waits", "as": "w"}]));
@@ -313,19 +321,25 @@ async fn a_deleted_stage_lets_go_of_its_freight() {
 #[tokio::test(flavor = "multi_thread")]
 async fn policy_promotes_downstream_through_a_control_flow_stage() {
     let world = World::new();
-    let from = |stages: &[&str]| json!([{"origin": {"kind": "Warehouse", "name": "web"}, "sources": {"stages": stages}}]);
+    let from =
+        |stages: &[&str]| json!([{"origin": {"kind": "Warehouse", "name": "web"}, "sources": {"stages": stages}}]);
     let template = json!({"spec": {"steps": [{"uses": "compose-output", "as": "a", "config": {"x": 1}}]}});
     world.stage("test", &template["spec"]["steps"]);
     for (name, spec) in [
         ("hub", json!({"requestedFreight": from(&["test"])})),
         ("prod", json!({"requestedFreight": from(&["hub"]), "promotionTemplate": template})),
     ] {
-        world.port.put(Kind::Stage, json!({"metadata": {"name": name, "namespace": PROJECT, "generation": 1}, "spec": spec}));
+        world
+            .port
+            .put(Kind::Stage, json!({"metadata": {"name": name, "namespace": PROJECT, "generation": 1}, "spec": spec}));
     }
-    world.port.put(Kind::ProjectConfig, json!({
-        "metadata": {"name": PROJECT, "namespace": PROJECT},
-        "spec": {"promotionPolicies": [{"stageSelector": {"name": "prod"}, "autoPromotionEnabled": true}]},
-    }));
+    world.port.put(
+        Kind::ProjectConfig,
+        json!({
+            "metadata": {"name": PROJECT, "namespace": PROJECT},
+            "spec": {"promotionPolicies": [{"stageSelector": {"name": "prod"}, "autoPromotionEnabled": true}]},
+        }),
+    );
     world.promote("test", 1);
     world.run().await;
     let freight = world.port.look(Kind::Freight, PROJECT, FREIGHT).unwrap();
