@@ -15,7 +15,11 @@ impl Folders {
     /// The folders of the process's user. `TIDEWAITER_CACHE_DIR` and `TIDEWAITER_STATE_DIR` win over
     /// `XDG_CACHE_HOME` and `XDG_STATE_HOME`, those over the home folder.
     pub fn of_user() -> Self {
-        Self::from(|name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from))
+        Self::from(|name| {
+            std::env::var_os(name)
+                .filter(|value| !value.is_empty())
+                .map(PathBuf::from)
+        })
     }
 
     fn from(get: impl Fn(&str) -> Option<PathBuf>) -> Self {
@@ -45,12 +49,28 @@ mod tests {
     fn own_variables_win_over_xdg_and_home() {
         let folders = |pairs: &'static [(&str, &str)]| {
             Folders::from(move |name| {
-                pairs.iter().find(|(key, _)| *key == name).map(|(_, value)| PathBuf::from(value))
+                pairs
+                    .iter()
+                    .find(|(key, _)| *key == name)
+                    .map(|(_, value)| PathBuf::from(value))
             })
         };
-        assert_eq!(folders(&[("HOME", "/h")]).cache, Path::new("/h/.cache/tidewaiter"));
-        let given = folders(&[("HOME", "/h"), ("XDG_CACHE_HOME", "/x"), ("TIDEWAITER_STATE_DIR", "/s")]);
-        assert_eq!((given.cache.as_path(), given.state.as_path()), (Path::new("/x/tidewaiter"), Path::new("/s")));
-        assert_eq!(given.mirrors(Some(Path::new("/d"))), Path::new("/d/mirrors"));
+        assert_eq!(
+            folders(&[("HOME", "/h")]).cache,
+            Path::new("/h/.cache/tidewaiter")
+        );
+        let given = folders(&[
+            ("HOME", "/h"),
+            ("XDG_CACHE_HOME", "/x"),
+            ("TIDEWAITER_STATE_DIR", "/s"),
+        ]);
+        assert_eq!(
+            (given.cache.as_path(), given.state.as_path()),
+            (Path::new("/x/tidewaiter"), Path::new("/s"))
+        );
+        assert_eq!(
+            given.mirrors(Some(Path::new("/d"))),
+            Path::new("/d/mirrors")
+        );
     }
 }

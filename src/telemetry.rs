@@ -24,7 +24,10 @@ pub fn to_stderr() {
 /// Logs to `folder/tidewaiter.log`, so that nothing is painted over the screen.
 pub fn to_file(folder: &Path) -> io::Result<()> {
     fs::create_dir_all(folder)?;
-    let file = fs::File::options().create(true).append(true).open(folder.join("tidewaiter.log"))?;
+    let file = fs::File::options()
+        .create(true)
+        .append(true)
+        .open(folder.join("tidewaiter.log"))?;
     let _ = tracing_subscriber::fmt()
         .with_env_filter(filter("tidewaiter=info,warn"))
         .with_writer(Mutex::new(file))

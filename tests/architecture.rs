@@ -1,5 +1,12 @@
 //! Reads the imports of `src/` and fails on a wrong arrow between folders.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::string_slice, missing_docs)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    missing_docs
+)]
 
 use std::{
     collections::BTreeSet,
@@ -20,7 +27,22 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("local", &["kargo", "rules"]),
     ("cluster", &["kargo", "rules", "local", "engine"]),
     ("console", &["kargo", "rules"]),
-    ("cli", &["kargo", "rules", "git", "expr", "engine", "steps", "local", "cluster", "console", "config", "telemetry"]),
+    (
+        "cli",
+        &[
+            "kargo",
+            "rules",
+            "git",
+            "expr",
+            "engine",
+            "steps",
+            "local",
+            "cluster",
+            "console",
+            "config",
+            "telemetry",
+        ],
+    ),
 ];
 
 /// Crate or path → the only folders that may name it.
@@ -28,7 +50,10 @@ const KEPT_IN: &[(&str, &[&str])] = &[
     (r"\bratatui\b|\bcrossterm\b|\btui_textarea\b", &["console"]),
     (r"\bgit2\b", &["git"]),
     (r"\bredb\b|\bhyper\b|\bhyper_util\b", &["local"]),
-    (r"kube::Client\b|kube::\{[^}]*\bClient\b", &["cluster", "local"]),
+    (
+        r"kube::Client\b|kube::\{[^}]*\bClient\b",
+        &["cluster", "local"],
+    ),
     (r"\bclap\b", &["cli"]),
 ];
 
@@ -57,9 +82,20 @@ fn sources() -> Vec<(String, String, String)> {
         .filter(|path| !is_for_tests(path))
         .map(|path| {
             let relative = path.strip_prefix(source()).unwrap().to_path_buf();
-            let folder = relative.components().next().unwrap().as_os_str().to_string_lossy().trim_end_matches(".rs").to_owned();
+            let folder = relative
+                .components()
+                .next()
+                .unwrap()
+                .as_os_str()
+                .to_string_lossy()
+                .trim_end_matches(".rs")
+                .to_owned();
             let text = fs::read_to_string(&path).unwrap();
-            (folder, relative.display().to_string(), comment.replace_all(&text, "").into_owned())
+            (
+                folder,
+                relative.display().to_string(),
+                comment.replace_all(&text, "").into_owned(),
+            )
         })
         .collect()
 }
@@ -67,14 +103,18 @@ fn sources() -> Vec<(String, String, String)> {
 /// Test modules may build on anything.
 fn is_for_tests(path: &Path) -> bool {
     let name = path.file_stem().unwrap().to_string_lossy().into_owned();
-    ["tests", "fixture", "fixtures"].contains(&name.as_str()) || path.components().any(|part| part.as_os_str() == "tests")
+    ["tests", "fixture", "fixtures"].contains(&name.as_str())
+        || path.components().any(|part| part.as_os_str() == "tests")
 }
 
 /// Everything imported by `use crate::…` (braces at the first level included) or named as `crate::…`.
 fn imported(code: &str) -> BTreeSet<String> {
     let plain = Regex::new(r"\bcrate::([a-z_]+)").unwrap();
     let braces = Regex::new(r"(?s)\bcrate::\{(.*?)\};").unwrap();
-    let mut names: BTreeSet<String> = plain.captures_iter(code).map(|found| found[1].to_owned()).collect();
+    let mut names: BTreeSet<String> = plain
+        .captures_iter(code)
+        .map(|found| found[1].to_owned())
+        .collect();
     for found in braces.captures_iter(code) {
         let mut depth = 0;
         let mut word = String::new();
@@ -83,7 +123,13 @@ fn imported(code: &str) -> BTreeSet<String> {
                 '{' => depth += 1,
                 '}' => depth -= 1,
                 ',' if depth == 0 => {
-                    let first = word.trim().split("::").next().unwrap_or_default().trim().to_owned();
+                    let first = word
+                        .trim()
+                        .split("::")
+                        .next()
+                        .unwrap_or_default()
+                        .trim()
+                        .to_owned();
                     if !first.is_empty() {
                         names.insert(first);
                     }
@@ -100,7 +146,9 @@ fn imported(code: &str) -> BTreeSet<String> {
 fn folders_look_in_one_direction_only() {
     let mut wrong = Vec::new();
     for (folder, file, code) in sources() {
-        let Some((_, allowed)) = ARROWS.iter().find(|(name, _)| *name == folder) else { continue };
+        let Some((_, allowed)) = ARROWS.iter().find(|(name, _)| *name == folder) else {
+            continue;
+        };
         for name in imported(&code) {
             if name != folder && !allowed.contains(&name.as_str()) {
                 wrong.push(format!("{file} imports {name}"));
@@ -116,7 +164,10 @@ fn every_folder_has_its_arrows() {
     let known: BTreeSet<&str> = ARROWS.iter().map(|(name, _)| *name).collect();
     let unknown: Vec<_> = folders
         .iter()
-        .filter(|name| !known.contains(name.as_str()) && !["main", "lib", "config", "telemetry"].contains(&name.as_str()))
+        .filter(|name| {
+            !known.contains(name.as_str())
+                && !["main", "lib", "config", "telemetry"].contains(&name.as_str())
+        })
         .collect();
     assert!(unknown.is_empty(), "folders without a rule: {unknown:?}");
 }
@@ -132,7 +183,11 @@ fn libraries_stay_in_their_folder() {
             }
         }
     }
-    assert!(wrong.is_empty(), "libraries out of place:\n{}", wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "libraries out of place:\n{}",
+        wrong.join("\n")
+    );
 }
 
 #[test]
@@ -141,7 +196,11 @@ fn the_engine_is_the_clusters_only_through_its_port() {
     for (folder, file, code) in sources() {
         if folder == "cluster" {
             for found in others.captures_iter(&code) {
-                assert_eq!(&found[1], "port", "{file} reaches into engine::{}", &found[1]);
+                assert_eq!(
+                    &found[1], "port",
+                    "{file} reaches into engine::{}",
+                    &found[1]
+                );
             }
         }
     }

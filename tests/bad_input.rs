@@ -1,5 +1,12 @@
 //! Bad input gets an error that says what, which object, why and what to do; odd but right input works.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::string_slice, missing_docs)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    missing_docs
+)]
 
 mod support;
 
@@ -30,7 +37,10 @@ fn ends(promotion: &Value, phase: &str, words: &[&str]) {
 #[test]
 fn a_repository_that_does_not_exist() {
     let world = World::new();
-    let promotion = run_steps(&world, &set_key(&world.path().join("nowhere.git"), "a.yaml", "tag"));
+    let promotion = run_steps(
+        &world,
+        &set_key(&world.path().join("nowhere.git"), "a.yaml", "tag"),
+    );
     ends(&promotion, "Errored", &["nowhere.git"]);
 }
 
@@ -40,7 +50,10 @@ fn a_branch_that_does_not_exist() {
     let repository = world.repository("r", &[("a.yaml", "tag: x\n")]);
     let steps = set_key(&repository, "a.yaml", "tag").replace("branch: main", "branch: env/x");
     ends(&run_steps(&world, &steps), "Errored", &["env/x"]);
-    assert_eq!(world.git(&repository, &["for-each-ref", "--format=%(refname)"]), "refs/heads/main");
+    assert_eq!(
+        world.git(&repository, &["for-each-ref", "--format=%(refname)"]),
+        "refs/heads/main"
+    );
 }
 
 #[test]
@@ -58,8 +71,15 @@ fn a_branch_deleted_between_clone_and_push() {
     world.git(&repository, &["branch", "-D", "env"]);
     world.run(&["approve", &name]).exits(0);
     world.until_idle();
-    ends(&world.promotion(&name), "Failed", &["env", "does not exist"]);
-    assert_eq!(world.git(&repository, &["for-each-ref", "--format=%(refname)"]), "refs/heads/main");
+    ends(
+        &world.promotion(&name),
+        "Failed",
+        &["env", "does not exist"],
+    );
+    assert_eq!(
+        world.git(&repository, &["for-each-ref", "--format=%(refname)"]),
+        "refs/heads/main"
+    );
 }
 
 fn hook(repository: &Path, script: &str) {
@@ -73,7 +93,10 @@ fn hook(repository: &Path, script: &str) {
 fn a_protected_branch() {
     let world = World::new();
     let repository = world.repository("r", &[("a.yaml", "tag: x\n")]);
-    hook(&repository, "echo 'main takes pull requests only' >&2; exit 1");
+    hook(
+        &repository,
+        "echo 'main takes pull requests only' >&2; exit 1",
+    );
     let promotion = run_steps(&world, &set_key(&repository, "a.yaml", "tag"));
     ends(&promotion, "Errored", &["main", "pull requests only"]);
     assert_eq!(world.commits(&repository), 1);
@@ -86,16 +109,48 @@ fn promoting_to_a_stage_without_steps_and_freight_of_a_foreign_origin() {
     let other = stage("p", "other", "- uses: fail\n").replace("name: w}", "name: v}");
     world.apply(&(project("p") + flow + &other));
     let freight = world.freight("p", "1.2.3");
-    let ran = world.run(&["promote", "-n", "p", "--stage", "flow", "--freight", &freight]).exits(1);
-    assert!(ran.stderr.contains("flow") && ran.stderr.contains("steps"), "{}", ran.stderr);
-    let ran = world.run(&["promote", "-n", "p", "--stage", "other", "--freight", &freight]).exits(1);
+    let ran = world
+        .run(&[
+            "promote",
+            "-n",
+            "p",
+            "--stage",
+            "flow",
+            "--freight",
+            &freight,
+        ])
+        .exits(1);
+    assert!(
+        ran.stderr.contains("flow") && ran.stderr.contains("steps"),
+        "{}",
+        ran.stderr
+    );
+    let ran = world
+        .run(&[
+            "promote",
+            "-n",
+            "p",
+            "--stage",
+            "other",
+            "--freight",
+            &freight,
+        ])
+        .exits(1);
     assert!(ran.stderr.contains("not available"), "{}", ran.stderr);
-    assert!(world.get(&["promotions"])["items"].as_array().unwrap().is_empty());
+    assert!(
+        world.get(&["promotions"])["items"]
+            .as_array()
+            .unwrap()
+            .is_empty()
+    );
 
     // What a control-flow Stage sees counts as verified there.
     world.until_idle();
     let freight = world.get(&["freight", &freight]);
-    assert!(freight["status"]["verifiedIn"]["flow"].is_object(), "{freight:#}");
+    assert!(
+        freight["status"]["verifiedIn"]["flow"].is_object(),
+        "{freight:#}"
+    );
 }
 
 #[test]
@@ -132,7 +187,10 @@ fn an_unknown_step_kind_names_the_ones_there_are_and_later_steps_go_on() {
 #[test]
 fn an_unknown_field_and_a_wrong_type_are_named() {
     let world = World::new();
-    let promotion = run_steps(&world, "- uses: file-write\n  as: w\n  config: {path: a, contents: x, contnets: y}\n");
+    let promotion = run_steps(
+        &world,
+        "- uses: file-write\n  as: w\n  config: {path: a, contents: x, contnets: y}\n",
+    );
     let phase = promotion["status"]["phase"].as_str().unwrap().to_owned();
     assert_ne!(phase, "Succeeded");
     ends(&promotion, &phase, &["contnets"]);
@@ -140,7 +198,13 @@ fn an_unknown_field_and_a_wrong_type_are_named() {
 
 #[test]
 fn git_that_is_missing_or_too_old() {
-    for (script, words) in [(None, ["git", "not found"]), (Some("#!/bin/sh\necho git version 2.20.1\n"), ["2.20.1", "2.39"])] {
+    for (script, words) in [
+        (None, ["git", "not found"]),
+        (
+            Some("#!/bin/sh\necho git version 2.20.1\n"),
+            ["2.20.1", "2.39"],
+        ),
+    ] {
         let world = World::new();
         let bin = world.path().join("bin");
         fs::create_dir(&bin).unwrap();
@@ -150,7 +214,11 @@ fn git_that_is_missing_or_too_old() {
             fs::set_permissions(bin.join("git"), fs::Permissions::from_mode(0o755)).unwrap();
         }
         world.apply(&(project("p") + &stage("p", "s", "- uses: fail\n")));
-        let output = world.command(&["run", "--until-idle"]).env("PATH", format!("{}:", bin.display())).output().unwrap();
+        let output = world
+            .command(&["run", "--until-idle"])
+            .env("PATH", format!("{}:", bin.display()))
+            .output()
+            .unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{said}");
         for word in words {
@@ -163,7 +231,11 @@ fn git_that_is_missing_or_too_old() {
 fn a_damaged_mirror_is_made_anew() {
     let world = World::new();
     let repository = world.repository("r", &[("a.yaml", "tag: x\n"), ("b.yaml", "tag: x\n")]);
-    world.apply(&(project("p") + &stage("p", "a", &set_key(&repository, "a.yaml", "tag")) + &stage("p", "b", &set_key(&repository, "b.yaml", "tag"))));
+    world.apply(
+        &(project("p")
+            + &stage("p", "a", &set_key(&repository, "a.yaml", "tag"))
+            + &stage("p", "b", &set_key(&repository, "b.yaml", "tag"))),
+    );
     let freight = world.freight("p", "1.2.3");
     world.promote("p", "a", &freight);
     world.until_idle();
@@ -197,13 +269,21 @@ fn one_stage_name_in_two_projects_and_an_empty_remote() {
     }
     let counts = world.until_idle();
     assert_eq!(counts["promotions"]["Succeeded"], 2, "{counts}");
-    assert_eq!((world.show(&repository, "one"), world.show(&repository, "two")), ("hello".into(), "hello".into()));
+    assert_eq!(
+        (
+            world.show(&repository, "one"),
+            world.show(&repository, "two")
+        ),
+        ("hello".into(), "hello".into())
+    );
 }
 
 #[test]
 fn three_hundred_steps() {
     let world = World::new();
-    let steps: String = (0..300).map(|n| format!("- uses: compose-output\n  as: s{n}\n  config: {{n: {n}}}\n")).collect();
+    let steps: String = (0..300)
+        .map(|n| format!("- uses: compose-output\n  as: s{n}\n  config: {{n: {n}}}\n"))
+        .collect();
     let promotion = run_steps(&world, &steps);
     ends(&promotion, "Succeeded", &[]);
     assert_eq!(promotion["status"]["state"]["s299"]["n"], 299);
@@ -213,16 +293,37 @@ fn three_hundred_steps() {
 fn a_stage_deleted_while_its_promotion_waits() {
     let world = World::new();
     let gate = "- uses: wait-for-approval\n  as: gate\n  config: {}\n";
-    world.apply(&(project("p") + &stage("p", "s", gate) + &stage("p", "t", "- uses: compose-output\n  config: {a: 1}\n")));
+    world.apply(
+        &(project("p")
+            + &stage("p", "s", gate)
+            + &stage("p", "t", "- uses: compose-output\n  config: {a: 1}\n")),
+    );
     let freight = world.freight("p", "1.2.3");
     let executor = world.start(&["run"]);
     world.promote("p", "s", &freight);
-    until("the gate", || world.get(&["requests"])["items"].as_array().filter(|r| !r.is_empty()).map(|_| ()));
+    until("the gate", || {
+        world.get(&["requests"])["items"]
+            .as_array()
+            .filter(|r| !r.is_empty())
+            .map(|_| ())
+    });
     support::delete(&world, "p", "stages", "s");
-    until("the stage's end", || world.get(&["stages"])["items"].as_array().filter(|s| s.len() == 1).map(|_| ()));
-    until("the promotion's end", || world.get(&["promotions"])["items"].as_array().filter(|p| p.is_empty()).map(|_| ()));
+    until("the stage's end", || {
+        world.get(&["stages"])["items"]
+            .as_array()
+            .filter(|s| s.len() == 1)
+            .map(|_| ())
+    });
+    until("the promotion's end", || {
+        world.get(&["promotions"])["items"]
+            .as_array()
+            .filter(|p| p.is_empty())
+            .map(|_| ())
+    });
     // The executor goes on with others.
     let name = world.promote("p", "t", &freight);
-    until("the other promotion", || (world.promotion(&name)["status"]["phase"] == "Succeeded").then_some(()));
+    until("the other promotion", || {
+        (world.promotion(&name)["status"]["phase"] == "Succeeded").then_some(())
+    });
     drop(executor);
 }

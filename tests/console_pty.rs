@@ -54,13 +54,22 @@ fn clock() -> Timestamp {
 #[test]
 #[ignore = "run by the other tests, in a terminal"]
 fn child() {
-    let Ok(scenario) = std::env::var("CONSOLE_SCENARIO") else { return };
+    let Ok(scenario) = std::env::var("CONSOLE_SCENARIO") else {
+        return;
+    };
     if let Ok(path) = std::env::var("CONSOLE_PID") {
         std::fs::write(path, std::process::id().to_string()).unwrap();
     }
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .unwrap();
     let context = Context {
-        person: Person { name: "ann".into(), ..Person::default() },
+        person: Person {
+            name: "ann".into(),
+            ..Person::default()
+        },
         place: "here".into(),
         project: None,
         readonly: false,
@@ -84,11 +93,19 @@ fn child() {
         let (messages, incoming) = mpsc::channel(16);
         let (outgoing, mut effects) = mpsc::channel(16);
         messages
-            .send(Message::Feed(FeedEvent::Promotions(Change::Page(vec![PromotionRow::of(&promotion)]))))
+            .send(Message::Feed(FeedEvent::Promotions(Change::Page(vec![
+                PromotionRow::of(&promotion),
+            ]))))
             .await
             .unwrap();
-        messages.send(Message::Feed(FeedEvent::Promotions(Change::ListDone))).await.unwrap();
-        messages.send(Message::Feed(FeedEvent::Requests(Change::Page(requests)))).await.unwrap();
+        messages
+            .send(Message::Feed(FeedEvent::Promotions(Change::ListDone)))
+            .await
+            .unwrap();
+        messages
+            .send(Message::Feed(FeedEvent::Requests(Change::Page(requests))))
+            .await
+            .unwrap();
         tokio::spawn(async move {
             while let Some(effect) = effects.recv().await {
                 match (effect, scenario.as_str()) {
@@ -102,7 +119,13 @@ fn child() {
                         messages.send(Message::Tick).await.unwrap();
                     }
                     (Effect::OpenPromotion(_), "gone") => return,
-                    (Effect::Act { action: Action::Approve(answer), .. }, _) => {
+                    (
+                        Effect::Act {
+                            action: Action::Approve(answer),
+                            ..
+                        },
+                        _,
+                    ) => {
                         *ANSWERED.lock().unwrap() = Some(answer.message);
                     }
                     _ => {}
@@ -139,16 +162,33 @@ impl Terminal {
     /// The console alone, with one Promotion; what `enter` does there depends on the scenario.
     fn start(scenario: &str) -> Self {
         let myself = std::env::current_exe().unwrap();
-        let terminal = Self::of(&[myself.to_str().unwrap(), "--ignored", "--exact", "child", "--nocapture"], scenario);
-        terminal.until("shop/prod", |terminal| terminal.alternate() && terminal.text().contains("shop/prod"));
+        let terminal = Self::of(
+            &[
+                myself.to_str().unwrap(),
+                "--ignored",
+                "--exact",
+                "child",
+                "--nocapture",
+            ],
+            scenario,
+        );
+        terminal.until("shop/prod", |terminal| {
+            terminal.alternate() && terminal.text().contains("shop/prod")
+        });
         terminal
     }
 
     fn of(program: &[&str], scenario: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let pid_file = folder.path().join("pid");
-        let pair =
-            native_pty_system().openpty(PtySize { rows: 24, cols: 80, pixel_width: 0, pixel_height: 0 }).unwrap();
+        let pair = native_pty_system()
+            .openpty(PtySize {
+                rows: 24,
+                cols: 80,
+                pixel_width: 0,
+                pixel_height: 0,
+            })
+            .unwrap();
         let mut command = CommandBuilder::new("sh");
         // A signal for the whole group must not end the shell before it has noted the settings.
         let script = r#"trap : HUP TERM INT; echo "before=$(stty -g)"; "$0" "$@"
@@ -181,7 +221,15 @@ impl Terminal {
             }
         });
         let keys = pair.master.take_writer().unwrap();
-        Self { parser, raw, keys, master: pair.master, shell, pid_file, _folder: folder }
+        Self {
+            parser,
+            raw,
+            keys,
+            master: pair.master,
+            shell,
+            pid_file,
+            _folder: folder,
+        }
     }
 
     fn text(&self) -> String {
@@ -195,7 +243,11 @@ impl Terminal {
     fn until(&self, what: &str, done: impl Fn(&Self) -> bool) {
         let deadline = Instant::now() + Duration::from_secs(60);
         while !done(self) {
-            assert!(Instant::now() < deadline, "no {what:?} in:\n{}", self.text());
+            assert!(
+                Instant::now() < deadline,
+                "no {what:?} in:\n{}",
+                self.text()
+            );
             std::thread::sleep(Duration::from_millis(5));
         }
     }
@@ -210,19 +262,35 @@ impl Terminal {
     }
 
     fn kill(&self, signal: &str) {
-        assert!(Command::new("kill").args([signal, &self.pid()]).status().unwrap().success());
+        assert!(
+            Command::new("kill")
+                .args([signal, &self.pid()])
+                .status()
+                .unwrap()
+                .success()
+        );
     }
 
     /// Waits for the shell's last word; gives what is on the normal screen and the status.
     fn ended(&mut self) -> (String, String) {
-        self.until("after=", |terminal| !terminal.alternate() && terminal.text().contains("after="));
+        self.until("after=", |terminal| {
+            !terminal.alternate() && terminal.text().contains("after=")
+        });
         let text = self.text().replace('\n', " ");
         let all = String::from_utf8_lossy(&self.raw.lock().unwrap()).into_owned();
         let setting = |name: &str| {
             let from = all.rfind(name).unwrap() + name.len();
-            all[from..].split(|c: char| c.is_whitespace()).next().unwrap().to_owned()
+            all[from..]
+                .split(|c: char| c.is_whitespace())
+                .next()
+                .unwrap()
+                .to_owned()
         };
-        assert_eq!(setting("before="), setting("after="), "the terminal's settings are as before");
+        assert_eq!(
+            setting("before="),
+            setting("after="),
+            "the terminal's settings are as before"
+        );
         for (on, off) in [("\x1b[?2004h", "\x1b[?2004l"), ("\x1b[?25l", "\x1b[?25h")] {
             assert!(all.rfind(on) < all.rfind(off), "{on:?} stays on");
         }
@@ -245,15 +313,22 @@ fn leaving_gives_the_terminal_back() {
 fn a_comment_comes_through_the_terminal_byte_exact_c73() {
     let mut terminal = Terminal::start("plain");
     terminal.press("a\t\t");
-    terminal.until("> comment", |terminal| terminal.text().contains("> comment"));
+    terminal.until("> comment", |terminal| {
+        terminal.text().contains("> comment")
+    });
     terminal.press("looks [fine] 👍🏽\rzweite Zeile: ü");
     terminal.press("\x1b[200~\r\tpasted\x1b[201~");
     terminal.until("pasted", |terminal| terminal.text().contains("pasted"));
     terminal.press("\t\t\r");
-    terminal.until("approving", |terminal| terminal.text().contains("approving gate"));
+    terminal.until("approving", |terminal| {
+        terminal.text().contains("approving gate")
+    });
     terminal.press("q");
     let (text, _) = terminal.ended();
-    let expected = format!("answered={:?}", Some("looks [fine] 👍🏽\nzweite Zeile: ü\n\tpasted"));
+    let expected = format!(
+        "answered={:?}",
+        Some("looks [fine] 👍🏽\nzweite Zeile: ü\n\tpasted")
+    );
     let all = String::from_utf8_lossy(&terminal.raw.lock().unwrap()).into_owned();
     assert!(all.contains(&expected), "{expected} in {text}");
 }
@@ -271,7 +346,9 @@ fn a_panic_in_drawing_is_read_on_the_normal_screen_c82() {
 fn a_panic_in_a_task_is_shown_and_told_at_the_end_c82() {
     let mut terminal = Terminal::start("panic-task");
     terminal.press("\r");
-    terminal.until("internal error", |terminal| terminal.text().contains("internal error: panicked at"));
+    terminal.until("internal error", |terminal| {
+        terminal.text().contains("internal error: panicked at")
+    });
     assert!(terminal.alternate());
     terminal.press("q");
     let (text, status) = terminal.ended();
@@ -310,11 +387,28 @@ fn stopped_and_continued_it_comes_back_c82() {
             let stopped = std::fs::read_to_string(&state).is_ok_and(|stat| stat.contains(") T "));
             stopped && !terminal.alternate()
         });
-        terminal.master.resize(PtySize { rows: 24, cols: 60, pixel_width: 0, pixel_height: 0 }).unwrap();
-        terminal.parser.lock().unwrap().screen_mut().set_size(NonZero::new(24).unwrap(), NonZero::new(60).unwrap());
+        terminal
+            .master
+            .resize(PtySize {
+                rows: 24,
+                cols: 60,
+                pixel_width: 0,
+                pixel_height: 0,
+            })
+            .unwrap();
+        terminal
+            .parser
+            .lock()
+            .unwrap()
+            .screen_mut()
+            .set_size(NonZero::new(24).unwrap(), NonZero::new(60).unwrap());
         terminal.kill("-CONT");
-        terminal.until("shop/prod", |terminal| terminal.alternate() && terminal.text().contains("shop/prod"));
-        terminal.until("the new width", |terminal| terminal.text().lines().any(|line| line == "─".repeat(60)));
+        terminal.until("shop/prod", |terminal| {
+            terminal.alternate() && terminal.text().contains("shop/prod")
+        });
+        terminal.until("the new width", |terminal| {
+            terminal.text().lines().any(|line| line == "─".repeat(60))
+        });
         terminal.press("q");
         assert_eq!(terminal.ended().1, "0", "{stop}");
     }
@@ -323,15 +417,21 @@ fn stopped_and_continued_it_comes_back_c82() {
 /// The whole program: the demo's gate is found in the inbox, looked at and approved, and its console left.
 #[test]
 fn the_demo_s_gate_is_answered_in_its_console() {
-    let mut terminal = Terminal::of(&[env!("CARGO_BIN_EXE_tidewaiter"), "demo", "--dir", "demo"], "none");
+    let mut terminal = Terminal::of(
+        &[env!("CARGO_BIN_EXE_tidewaiter"), "demo", "--dir", "demo"],
+        "none",
+    );
     let shows = |text: &'static str| move |terminal: &Terminal| terminal.text().contains(text);
-    terminal.until("a gate", |terminal| terminal.text().contains("Waiting") && terminal.text().contains("for you"));
+    terminal.until("a gate", |terminal| {
+        terminal.text().contains("Waiting") && terminal.text().contains("for you")
+    });
     terminal.press("2");
     terminal.until("the inbox", shows("may answer"));
     terminal.press("\r");
     terminal.until("the change", shows("What will be pushed"));
-    terminal
-        .until("its lines", |terminal| terminal.text().contains(" -  tag: ") && terminal.text().contains(" +  tag: "));
+    terminal.until("its lines", |terminal| {
+        terminal.text().contains(" -  tag: ") && terminal.text().contains(" +  tag: ")
+    });
     terminal.press("a");
     terminal.until("the question", shows("[ Cancel ]"));
     terminal.press("\t\r");

@@ -1,5 +1,12 @@
 //! The demo, played to its end without a terminal.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::string_slice, missing_docs)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    missing_docs
+)]
 
 mod support;
 
@@ -18,11 +25,23 @@ fn the_demo_ends_well_and_says_what_happened() {
         .env("GIT_CONFIG_GLOBAL", "/dev/null")
         .output()
         .unwrap();
-    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let (out, err) = (
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr),
+    );
     assert!(output.status.success(), "{out}\n{err}");
-    for told in ["shop/prod", "shop/test-eu", "pay/uat", "ok: platform holds exactly the 8 expected commits", "1 replay"] {
+    for told in [
+        "shop/prod",
+        "shop/test-eu",
+        "pay/uat",
+        "ok: platform holds exactly the 8 expected commits",
+        "1 replay",
+    ] {
         assert!(out.contains(told), "{told:?} is not told:\n{out}");
     }
-    let log = world.git(&world.path().join("demo/repos/platform.git"), &["log", "--format=%s", "main"]);
+    let log = world.git(
+        &world.path().join("demo/repos/platform.git"),
+        &["log", "--format=%s", "main"],
+    );
     assert_eq!(log.lines().count(), 8, "{log}");
 }

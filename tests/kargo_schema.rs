@@ -23,7 +23,8 @@ use std::path::PathBuf;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use tidewaiter::kargo::{
-    ClusterPromotionTask, Freight, Project, ProjectConfig, Promotion, PromotionTask, Stage, Warehouse, schema::KINDS,
+    ClusterPromotionTask, Freight, Project, ProjectConfig, Promotion, PromotionTask, Stage,
+    Warehouse, schema::KINDS,
 };
 
 /// Parts that our types carry as they were read, without knowing their fields: we never make them.
@@ -58,13 +59,19 @@ fn ours(kind: &str) -> Value {
 
 /// The kinds that are Kargo's.
 fn kargo_kinds() -> Vec<(&'static str, &'static str)> {
-    KINDS.iter().filter(|kind| kind.group == "kargo.akuity.io").map(|kind| (kind.kind, kind.plural)).collect()
+    KINDS
+        .iter()
+        .filter(|kind| kind.group == "kargo.akuity.io")
+        .map(|kind| (kind.kind, kind.plural))
+        .collect()
 }
 
 #[test]
 fn every_field_of_theirs_has_its_place() {
     for (kind, plural) in kargo_kinds() {
-        let Some(theirs) = kargo_schema(plural) else { return };
+        let Some(theirs) = kargo_schema(plural) else {
+            return;
+        };
         assert_eq!(structural::absent(&theirs, &ours(kind)), [""; 0], "{kind}");
     }
 }
@@ -72,17 +79,25 @@ fn every_field_of_theirs_has_its_place() {
 #[test]
 fn no_field_of_ours_would_be_pruned() {
     for (kind, plural) in kargo_kinds() {
-        let Some(theirs) = kargo_schema(plural) else { return };
+        let Some(theirs) = kargo_schema(plural) else {
+            return;
+        };
         let absent = structural::absent(&ours(kind), &theirs);
-        let carried = CARRIED.iter().filter(|one| one.0 == kind).map(|(_, path)| *path);
-        let expected: Vec<String> = carried.map(|path| format!("{path}: anything against a type")).collect();
+        let carried = CARRIED
+            .iter()
+            .filter(|one| one.0 == kind)
+            .map(|(_, path)| *path);
+        let expected: Vec<String> = carried
+            .map(|path| format!("{path}: anything against a type"))
+            .collect();
         assert_eq!(absent, expected, "{kind}");
     }
 }
 
 /// Reads `object` as our type and writes it again.
 fn through<T: Serialize + DeserializeOwned>(object: &Value) -> Value {
-    let typed: T = serde_json::from_value(object.clone()).unwrap_or_else(|error| panic!("{error}: {object:#}"));
+    let typed: T = serde_json::from_value(object.clone())
+        .unwrap_or_else(|error| panic!("{error}: {object:#}"));
     serde_json::to_value(typed).unwrap()
 }
 
@@ -104,12 +119,18 @@ fn through_ours(kind: &str, object: &Value) -> Value {
 #[test]
 fn a_full_object_survives_reading_and_writing() {
     for (kind, plural) in kargo_kinds() {
-        let Some(theirs) = kargo_schema(plural) else { return };
+        let Some(theirs) = kargo_schema(plural) else {
+            return;
+        };
         let mut full = example::full(&theirs, "");
         full["apiVersion"] = "kargo.akuity.io/v1alpha1".into();
         full["kind"] = kind.into();
         full["metadata"] = serde_json::json!({"name": "a"});
-        assert_eq!(structural::problems(&theirs, &full), [""; 0], "{kind}: the example itself");
+        assert_eq!(
+            structural::problems(&theirs, &full),
+            [""; 0],
+            "{kind}: the example itself"
+        );
         let written = through_ours(kind, &full);
         assert_eq!(structural::differences(&full, &written), [""; 0], "{kind}");
         assert_eq!(structural::problems(&theirs, &written), [""; 0], "{kind}");
@@ -120,20 +141,36 @@ fn a_full_object_survives_reading_and_writing() {
 #[test]
 fn what_we_write_is_valid() {
     for (plural, name, object) in written::all() {
-        let Some(theirs) = kargo_schema(plural) else { return };
-        assert_eq!(structural::problems(&theirs, &object), [""; 0], "{plural}, {name}: {object:#}");
+        let Some(theirs) = kargo_schema(plural) else {
+            return;
+        };
+        assert_eq!(
+            structural::problems(&theirs, &object),
+            [""; 0],
+            "{plural}, {name}: {object:#}"
+        );
     }
 }
 
 /// The checks above would be worth nothing if they let everything pass.
 #[test]
 fn the_checks_find_what_is_wrong() {
-    let Some(schema) = kargo_schema("promotions") else { return };
+    let Some(schema) = kargo_schema("promotions") else {
+        return;
+    };
     for (pointer, value, expected) in written::wrong() {
-        let (_, _, mut object) = written::all().into_iter().find(|(plural, name, _)| (*plural, *name) == ("promotions", "full")).unwrap();
+        let (_, _, mut object) = written::all()
+            .into_iter()
+            .find(|(plural, name, _)| (*plural, *name) == ("promotions", "full"))
+            .unwrap();
         let (parent, key) = pointer.rsplit_once('/').unwrap();
-        object.pointer_mut(parent).unwrap_or_else(|| panic!("{pointer}"))[key] = value;
+        object
+            .pointer_mut(parent)
+            .unwrap_or_else(|| panic!("{pointer}"))[key] = value;
         let problems = structural::problems(&schema, &object);
-        assert!(problems.iter().any(|problem| problem.contains(expected)), "{pointer}: {problems:?}");
+        assert!(
+            problems.iter().any(|problem| problem.contains(expected)),
+            "{pointer}: {problems:?}"
+        );
     }
 }

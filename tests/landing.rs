@@ -27,7 +27,8 @@ use tidewaiter::git::{
     credentials::{Credential, Login},
     id::CommitId,
     land::{
-        ForceRequest, LandBudget, LandError, LandProgress, LandRequest, LandSettings, Landers, Placed, already_landed,
+        ForceRequest, LandBudget, LandError, LandProgress, LandRequest, LandSettings, Landers,
+        Placed, already_landed,
     },
     mirror::Mirror,
 };
@@ -44,18 +45,32 @@ async fn fifty_promotions_to_one_branch_at_once() {
         let (mirror, landers) = (&mirror, &landers);
         async move {
             mirror.fetch(&[branch("main")]).await.unwrap();
-            landers.land(request(writer(mirror, &format!("f{n}")), "main")).await.unwrap()
+            landers
+                .land(request(writer(mirror, &format!("f{n}")), "main"))
+                .await
+                .unwrap()
         }
     };
     let landed = join_all((0..50).map(promotion)).await;
     let counts = world.counts();
-    assert!(counts.pushes <= 10 && counts.fetches <= 10 && counts.commands <= 30, "{counts:?}");
-    assert_eq!((counts.commits_landed, counts.refusals), (50, 0), "{counts:?}");
+    assert!(
+        counts.pushes <= 10 && counts.fetches <= 10 && counts.commands <= 30,
+        "{counts:?}"
+    );
+    assert_eq!(
+        (counts.commits_landed, counts.refusals),
+        (50, 0),
+        "{counts:?}"
+    );
     assert_eq!(world.files("main").len(), 51);
     for (n, landed) in landed.iter().enumerate() {
         assert!(world.is_on(&landed.head, "main"));
         let message = world.run(&["log", "-1", "--format=%s", landed.head.as_str()]);
-        assert_eq!(message.trim(), format!("Write f{n}"), "each has its own commit");
+        assert_eq!(
+            message.trim(),
+            format!("Write f{n}"),
+            "each has its own commit"
+        );
     }
 }
 
@@ -66,10 +81,17 @@ fn overtaken(world: &World, mirror: &Arc<Mirror>, file: &str) -> support::Writer
     writer.before = Some(Arc::new(move |call| {
         if call == 0 {
             let repository = git2::Repository::open_bare(&remote).unwrap();
-            let tip = repository.refname_to_id("refs/heads/main").unwrap().to_string().parse().unwrap();
+            let tip = repository
+                .refname_to_id("refs/heads/main")
+                .unwrap()
+                .to_string()
+                .parse()
+                .unwrap();
             let (commit, _) = commit_file(&repository, Some(&tip), "theirs", "x", "x", None);
             let id = git2::Oid::from_str(commit.as_str()).unwrap();
-            repository.reference("refs/heads/main", id, true, "").unwrap();
+            repository
+                .reference("refs/heads/main", id, true, "")
+                .unwrap();
         }
     }));
     writer
@@ -79,8 +101,14 @@ fn overtaken(world: &World, mirror: &Arc<Mirror>, file: &str) -> support::Writer
 async fn a_lost_race_goes_again_on_the_new_tip() {
     let world = World::new();
     let mirror = world.mirror().await;
-    let landed = landers().land(request(overtaken(&world, &mirror, "ours"), "main")).await.unwrap();
-    assert_eq!((landed.attempts, landed.replays, landed.noop), (2, 1, false));
+    let landed = landers()
+        .land(request(overtaken(&world, &mirror, "ours"), "main"))
+        .await
+        .unwrap();
+    assert_eq!(
+        (landed.attempts, landed.replays, landed.noop),
+        (2, 1, false)
+    );
     assert_eq!(world.files("main"), ["README", "ours", "theirs"]);
     assert_eq!(world.remote_tip("main"), Some(landed.head));
     assert_eq!(world.counts().lost_races, 1);
@@ -95,11 +123,28 @@ async fn everybody_lands_though_others_push_all_the_time() {
         let repository = git2::Repository::open_bare(&remote).unwrap();
         let mut pushed = 0;
         for n in 0..40 {
-            let tip: CommitId = repository.refname_to_id("refs/heads/main").unwrap().to_string().parse().unwrap();
-            let (commit, _) = commit_file(&repository, Some(&tip), "theirs", &n.to_string(), "theirs", None);
+            let tip: CommitId = repository
+                .refname_to_id("refs/heads/main")
+                .unwrap()
+                .to_string()
+                .parse()
+                .unwrap();
+            let (commit, _) = commit_file(
+                &repository,
+                Some(&tip),
+                "theirs",
+                &n.to_string(),
+                "theirs",
+                None,
+            );
             // As a push does it: only from where it was seen.
             let moved = std::process::Command::new("git")
-                .args(["update-ref", "refs/heads/main", commit.as_str(), tip.as_str()])
+                .args([
+                    "update-ref",
+                    "refs/heads/main",
+                    commit.as_str(),
+                    tip.as_str(),
+                ])
                 .current_dir(&remote)
                 .env("HOME", &home)
                 .output()
@@ -113,7 +158,11 @@ async fn everybody_lands_though_others_push_all_the_time() {
     let others = others.await.unwrap();
     assert!(landed.iter().all(Result::is_ok), "{landed:?}");
     let commits = world.run(&["rev-list", "--count", "main"]);
-    assert_eq!(commits.trim(), (2 + 20 + others).to_string(), "nobody's commit is lost");
+    assert_eq!(
+        commits.trim(),
+        (2 + 20 + others).to_string(),
+        "nobody's commit is lost"
+    );
     assert_eq!(world.files("main").len(), 22);
 }
 
@@ -137,7 +186,10 @@ async fn every_wording_of_a_lost_race_goes_again() {
         );
         let world = World::with_wrapper(&script);
         let mirror = world.mirror().await;
-        let landed = landers().land(request(writer(&mirror, "ours"), "main")).await.unwrap();
+        let landed = landers()
+            .land(request(writer(&mirror, "ours"), "main"))
+            .await
+            .unwrap();
         assert_eq!(landed.attempts, 2, "{reason}");
         assert_eq!(world.remote_tip("main"), Some(landed.head), "{reason}");
     }
@@ -156,7 +208,9 @@ async fn answer_lost(heard: &str) -> (World, Result<(CommitId, u32), LandError>)
     );
     let world = World::with_wrapper(&script);
     let mirror = world.mirror().await;
-    let landed = landers().land(request(writer(&mirror, "ours"), "main")).await;
+    let landed = landers()
+        .land(request(writer(&mirror, "ours"), "main"))
+        .await;
     (world, landed.map(|landed| (landed.head, landed.attempts)))
 }
 
@@ -172,7 +226,11 @@ async fn a_push_whose_answer_was_lost_is_found_done() {
         let (world, landed) = answer_lost(heard).await;
         let (head, _) = landed.unwrap_or_else(|e| panic!("{heard}: {}", whole(&e)));
         assert_eq!(world.remote_tip("main"), Some(head), "{heard}");
-        assert_eq!(world.run(&["rev-list", "--count", "main"]).trim(), "2", "no second commit after {heard}");
+        assert_eq!(
+            world.run(&["rev-list", "--count", "main"]).trim(),
+            "2",
+            "no second commit after {heard}"
+        );
     }
 }
 
@@ -187,16 +245,26 @@ async fn a_branch_deleted_meanwhile_is_not_made_again_unless_asked() {
         writer.before = Some(Arc::new(move |call| {
             if call == 0 {
                 let repository = git2::Repository::open_bare(&remote).unwrap();
-                repository.find_reference("refs/heads/env/prod").unwrap().delete().unwrap();
+                repository
+                    .find_reference("refs/heads/env/prod")
+                    .unwrap()
+                    .delete()
+                    .unwrap();
             }
         }));
-        let request = LandRequest { create, ..request(writer, "env/prod") };
+        let request = LandRequest {
+            create,
+            ..request(writer, "env/prod")
+        };
         let ended = landers().land(request).await;
         if create {
             assert_eq!(world.remote_tip("env/prod"), Some(ended.unwrap().head));
             assert_eq!(world.files("env/prod"), ["ours"]);
         } else {
-            assert!(matches!(ended, Err(LandError::BranchDeleted { .. })), "{ended:?}");
+            assert!(
+                matches!(ended, Err(LandError::BranchDeleted { .. })),
+                "{ended:?}"
+            );
             assert_eq!(world.remote_tip("env/prod"), None);
         }
     }
@@ -206,12 +274,18 @@ async fn a_branch_deleted_meanwhile_is_not_made_again_unless_asked() {
 async fn a_branch_that_never_was() {
     let world = World::empty();
     let (mirror, landers) = (world.mirror().await, landers());
-    let error = landers.land(request(writer(&mirror, "a"), "main")).await.unwrap_err();
+    let error = landers
+        .land(request(writer(&mirror, "a"), "main"))
+        .await
+        .unwrap_err();
     assert!(error.to_string().contains("main"), "{error}");
     assert_eq!(world.remote_tip("main"), None);
-    let both = join_all(
-        ["a", "b"].map(|file| landers.land(LandRequest { create: true, ..request(writer(&mirror, file), "main") })),
-    );
+    let both = join_all(["a", "b"].map(|file| {
+        landers.land(LandRequest {
+            create: true,
+            ..request(writer(&mirror, file), "main")
+        })
+    }));
     assert!(both.await.into_iter().all(|landed| landed.is_ok()));
     assert_eq!(world.files("main"), ["a", "b"]);
 }
@@ -223,7 +297,10 @@ async fn the_branch_in_the_way_is_named() {
         world.outside(there, "a", "a", None);
         let mirror = world.mirror().await;
         mirror.fetch(&[branch(there)]).await.unwrap();
-        let request = LandRequest { create: true, ..request(writer(&mirror, "ours"), wanted) };
+        let request = LandRequest {
+            create: true,
+            ..request(writer(&mirror, "ours"), wanted)
+        };
         let error = landers().land(request).await.unwrap_err();
         assert!(
             matches!(&error, LandError::NameCollision { in_the_way, .. } if in_the_way == there),
@@ -238,7 +315,10 @@ async fn a_change_that_is_there_already_is_no_push() {
     let world = World::new();
     let theirs = world.outside("main", "ours", "ours", None);
     let mirror = world.mirror().await;
-    let landed = landers().land(request(writer(&mirror, "ours"), "main")).await.unwrap();
+    let landed = landers()
+        .land(request(writer(&mirror, "ours"), "main"))
+        .await
+        .unwrap();
     assert_eq!((landed.head, landed.noop), (theirs, true));
     assert_eq!(world.counts().pushes, 0);
 }
@@ -261,7 +341,9 @@ async fn a_conflict_ends_only_its_member() {
     ])
     .await;
     for index in [1, 2] {
-        let Err(LandError::Conflict { paths, .. }) = &ended[index] else { panic!("{:?}", ended[index]) };
+        let Err(LandError::Conflict { paths, .. }) = &ended[index] else {
+            panic!("{:?}", ended[index])
+        };
         assert_eq!(paths, &[if index == 1 { "README" } else { "a" }]);
     }
     assert!(ended[0].is_ok() && ended[3].is_ok());
@@ -281,18 +363,33 @@ async fn who_leaves_the_queue_does_not_land() {
         tokio::spawn(async move { landers.land(request).await })
     };
     let (progress, told) = tokio::sync::watch::channel(LandProgress::New);
-    let first = land(LandRequest { progress: Some(progress), ..request(first, "main") });
-    eventually("the first is being placed", || *told.borrow() == LandProgress::Placing).await;
+    let first = land(LandRequest {
+        progress: Some(progress),
+        ..request(first, "main")
+    });
+    eventually("the first is being placed", || {
+        *told.borrow() == LandProgress::Placing
+    })
+    .await;
     let (progress, told) = tokio::sync::watch::channel(LandProgress::New);
-    let second = land(LandRequest { progress: Some(progress), ..request(writer(&mirror, "second"), "main") });
+    let second = land(LandRequest {
+        progress: Some(progress),
+        ..request(writer(&mirror, "second"), "main")
+    });
     let behind = LandProgress::Queued { position: 2, of: 2 };
     eventually("the second waits", || *told.borrow() == behind).await;
-    assert_eq!(landers.lengths().iter().map(|(_, _, n)| *n).sum::<usize>(), 2);
+    assert_eq!(
+        landers.lengths().iter().map(|(_, _, n)| *n).sum::<usize>(),
+        2
+    );
     second.abort();
     assert!(second.await.unwrap_err().is_cancelled());
     go.send(()).unwrap();
     first.await.unwrap().unwrap();
-    landers.land(request(writer(&mirror, "last"), "main")).await.unwrap();
+    landers
+        .land(request(writer(&mirror, "last"), "main"))
+        .await
+        .unwrap();
     assert_eq!(world.files("main"), ["README", "first", "last"]);
 }
 
@@ -301,10 +398,21 @@ async fn credentials_do_not_share_a_push() {
     let world = World::new();
     let secret = |scope: &str| Credential::Secret {
         scope: scope.to_owned(),
-        login: Login::Password { username: "u".into(), password: "s3cret".into() },
+        login: Login::Password {
+            username: "u".into(),
+            password: "s3cret".into(),
+        },
     };
-    let a = world.mirrors.mirror(&world.url(), &secret("a@1")).await.unwrap();
-    let b = world.mirrors.mirror(&world.url(), &secret("b@1")).await.unwrap();
+    let a = world
+        .mirrors
+        .mirror(&world.url(), &secret("a@1"))
+        .await
+        .unwrap();
+    let b = world
+        .mirrors
+        .mirror(&world.url(), &secret("b@1"))
+        .await
+        .unwrap();
     assert_ne!(a.path(), b.path());
     world.hook(
         "post-receive",
@@ -319,7 +427,10 @@ async fn credentials_do_not_share_a_push() {
     assert_eq!(world.files("main").len(), 13);
     let pushes = fs::read_to_string(Path::new(&world.remote()).join("pushes")).unwrap();
     for push in pushes.lines() {
-        assert!(push.contains("Write a") != push.contains("Write b"), "{push}");
+        assert!(
+            push.contains("Write a") != push.contains("Write b"),
+            "{push}"
+        );
     }
     assert_eq!(world.counts().lost_races, 0, "the other's push is known");
 }
@@ -329,10 +440,19 @@ async fn a_batch_of_one_shows_each_to_the_server() {
     let world = World::new();
     world.hook("post-receive", "echo >> pushes");
     let mirror = world.mirror().await;
-    let landers = Landers::new(LandSettings { batch: 1, ..LandSettings::default() });
+    let landers = Landers::new(LandSettings {
+        batch: 1,
+        ..LandSettings::default()
+    });
     let all = (0..5).map(|n| landers.land(request(writer(&mirror, &format!("f{n}")), "main")));
     assert!(join_all(all).await.into_iter().all(|landed| landed.is_ok()));
-    assert_eq!(fs::read_to_string(Path::new(&world.remote()).join("pushes")).unwrap().lines().count(), 5);
+    assert_eq!(
+        fs::read_to_string(Path::new(&world.remote()).join("pushes"))
+            .unwrap()
+            .lines()
+            .count(),
+        5
+    );
 }
 
 #[tokio::test]
@@ -341,8 +461,10 @@ async fn a_panic_in_a_member_is_its_own_failure() {
     let (mirror, landers) = (world.mirror().await, landers());
     let mut bad = writer(&mirror, "bad");
     bad.before = Some(Arc::new(|_| panic!("on purpose")));
-    let (bad, good) =
-        tokio::join!(landers.land(request(bad, "main")), landers.land(request(writer(&mirror, "good"), "main")));
+    let (bad, good) = tokio::join!(
+        landers.land(request(bad, "main")),
+        landers.land(request(writer(&mirror, "good"), "main"))
+    );
     assert!(matches!(bad, Err(LandError::Member { .. })), "{bad:?}");
     assert!(good.is_ok());
 }
@@ -352,17 +474,30 @@ async fn commits_that_stand_elsewhere_are_not_pushed() {
     struct Elsewhere(CommitId);
     #[async_trait::async_trait]
     impl tidewaiter::git::land::Member for Elsewhere {
-        async fn place(&self, _: Option<&CommitId>, _: u32) -> Result<Placed, tidewaiter::git::land::NotPlaced> {
-            Ok(Placed::Commits { commits: vec![self.0.clone()], replayed: false })
+        async fn place(
+            &self,
+            _: Option<&CommitId>,
+            _: u32,
+        ) -> Result<Placed, tidewaiter::git::land::NotPlaced> {
+            Ok(Placed::Commits {
+                commits: vec![self.0.clone()],
+                replayed: false,
+            })
         }
     }
     let world = World::new();
     let mirror = world.mirror().await;
     let repository = git2::Repository::open_bare(mirror.path()).unwrap();
     let (orphan, _) = commit_file(&repository, None, "a", "a", "a", None);
-    let request = LandRequest { member: Arc::new(Elsewhere(orphan)), ..request(writer(&mirror, "x"), "main") };
+    let request = LandRequest {
+        member: Arc::new(Elsewhere(orphan)),
+        ..request(writer(&mirror, "x"), "main")
+    };
     let before = world.remote_tip("main");
-    assert!(matches!(landers().land(request).await, Err(LandError::Member { .. })));
+    assert!(matches!(
+        landers().land(request).await,
+        Err(LandError::Member { .. })
+    ));
     assert_eq!(world.remote_tip("main"), before);
 }
 
@@ -371,23 +506,44 @@ async fn after_a_crash_the_branch_tells() {
     // Depth 1 at first, then three foreign commits and ours among them.
     let world = World::new();
     let mirror = world.mirror().await;
-    let base = mirror.fetch(&[branch("main")]).await.unwrap().get(&branch("main")).commit().cloned();
+    let base = mirror
+        .fetch(&[branch("main")])
+        .await
+        .unwrap()
+        .get(&branch("main"))
+        .commit()
+        .cloned();
     world.outside("main", "x", "1", None);
     let ours = world.outside("main", "ours", "2", Some(&header("mine")));
     world.outside("main", "x", "3", None);
     let look = |key| {
         let (mirror, base) = (Arc::clone(&mirror), base.clone());
-        async move { already_landed(&mirror, &branch("main"), base.as_ref(), &key).await.unwrap() }
+        async move {
+            already_landed(&mirror, &branch("main"), base.as_ref(), &key)
+                .await
+                .unwrap()
+        }
     };
     assert_eq!(look(header("mine")).await, Some(ours.clone()));
     assert_eq!(look(header("other")).await, None);
 
     // The mirror is lost as well: its first fetch knows one commit, and has to look deeper.
     drop(world.mirrors);
-    let anew = tidewaiter::git::mirror::Mirrors::open(&world.dir.path().join("anew"), world.git.clone()).unwrap();
-    let url = world.dir.path().join("remote.git").display().to_string().parse().unwrap();
+    let anew =
+        tidewaiter::git::mirror::Mirrors::open(&world.dir.path().join("anew"), world.git.clone())
+            .unwrap();
+    let url = world
+        .dir
+        .path()
+        .join("remote.git")
+        .display()
+        .to_string()
+        .parse()
+        .unwrap();
     let mirror = anew.mirror(&url, &Credential::User).await.unwrap();
-    let found = already_landed(&mirror, &branch("main"), base.as_ref(), &header("mine")).await.unwrap();
+    let found = already_landed(&mirror, &branch("main"), base.as_ref(), &header("mine"))
+        .await
+        .unwrap();
     assert_eq!(found, Some(ours));
 }
 
@@ -396,11 +552,21 @@ async fn a_forced_push_overwrites_what_it_saw() {
     let world = World::new();
     world.outside("kargo/promotion/p", "old", "old", None);
     let mirror = world.mirror().await;
-    let base = mirror.fetch(&[branch("main")]).await.unwrap().get(&branch("main")).commit().cloned();
+    let base = mirror
+        .fetch(&[branch("main")])
+        .await
+        .unwrap()
+        .get(&branch("main"))
+        .commit()
+        .cloned();
     let repository = git2::Repository::open_bare(mirror.path()).unwrap();
     let (head, _) = commit_file(&repository, base.as_ref(), "new", "new", "new", None);
     let landers = landers();
-    for to in ["kargo/promotion/p", "kargo/promotion/q", "kargo/promotion/p"] {
+    for to in [
+        "kargo/promotion/p",
+        "kargo/promotion/q",
+        "kargo/promotion/p",
+    ] {
         let request = || ForceRequest {
             mirror: Arc::clone(&mirror),
             branch: branch(to),
@@ -424,15 +590,39 @@ async fn the_budget_ends_with_the_last_real_reason() {
         echo 'remote: somebody holds it' >&2; exit 1;; esac"#;
     let world = World::with_wrapper(script);
     let mirror = world.mirror().await;
-    let budget = LandBudget { max_attempts: 3, time: Duration::from_secs(60) };
-    let error = landers().land(LandRequest { budget, ..request(writer(&mirror, "a"), "main") }).await.unwrap_err();
-    assert!(matches!(error, LandError::BudgetExhausted { attempts: 3, .. }), "{error}");
+    let budget = LandBudget {
+        max_attempts: 3,
+        time: Duration::from_secs(60),
+    };
+    let error = landers()
+        .land(LandRequest {
+            budget,
+            ..request(writer(&mirror, "a"), "main")
+        })
+        .await
+        .unwrap_err();
+    assert!(
+        matches!(error, LandError::BudgetExhausted { attempts: 3, .. }),
+        "{error}"
+    );
     assert!(error.to_string().contains("somebody holds it"), "{error}");
 
     let started = std::time::Instant::now();
-    let budget = LandBudget { max_attempts: 1000, time: Duration::from_millis(700) };
-    let error = landers().land(LandRequest { budget, ..request(writer(&mirror, "a"), "main") }).await.unwrap_err();
-    assert!(matches!(error, LandError::BudgetExhausted { .. }), "{error}");
+    let budget = LandBudget {
+        max_attempts: 1000,
+        time: Duration::from_millis(700),
+    };
+    let error = landers()
+        .land(LandRequest {
+            budget,
+            ..request(writer(&mirror, "a"), "main")
+        })
+        .await
+        .unwrap_err();
+    assert!(
+        matches!(error, LandError::BudgetExhausted { .. }),
+        "{error}"
+    );
     assert!(started.elapsed() < Duration::from_secs(20));
 }
 
@@ -443,12 +633,18 @@ async fn a_push_under_way_is_finished_though_nobody_waits() {
     let world = World::with_wrapper(script);
     let (mirror, landers) = (world.mirror().await, Arc::new(landers()));
     let landing = tokio::spawn({
-        let (landers, request) = (Arc::clone(&landers), request(writer(&mirror, "ours"), "main"));
+        let (landers, request) = (
+            Arc::clone(&landers),
+            request(writer(&mirror, "ours"), "main"),
+        );
         async move { landers.land(request).await.map(|_| ()) }
     });
     let at = |name: &str| world.dir.path().join(name);
     eventually("the push starts", || at("pushing").exists()).await;
     landing.abort();
     fs::write(at("go"), "").unwrap();
-    eventually("the push is finished", || world.files("main").contains(&"ours".to_owned())).await;
+    eventually("the push is finished", || {
+        world.files("main").contains(&"ours".to_owned())
+    })
+    .await;
 }

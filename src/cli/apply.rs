@@ -1,12 +1,18 @@
 //! `apply -f`: documents of YAML or JSON, each created or updated.
 
 use std::{
-    fs, io::{self, Read}, path::Path,
+    fs,
+    io::{self, Read},
+    path::Path,
 };
 
 use serde_json::Value;
 
-use super::{Done, Exit, Failure, args::{Apply, Global}, output, session};
+use super::{
+    Done, Exit, Failure,
+    args::{Apply, Global},
+    output, session,
+};
 use crate::cluster::apply::{self, Applied};
 
 /// Runs the verb. All files are read before anything is sent: a bad one changes nothing.
@@ -17,7 +23,10 @@ pub async fn run(global: &Global, args: &Apply) -> Done {
     }
     let connection = session::connect(global).await?;
     for object in objects {
-        let project = global.namespace.as_deref().or(connection.project.as_ref().map(AsRef::as_ref));
+        let project = global
+            .namespace
+            .as_deref()
+            .or(connection.project.as_ref().map(AsRef::as_ref));
         let line = match apply::apply(&connection.client, object, project).await? {
             Applied::Created(what) => format!("{what} created\n"),
             Applied::Configured(what) => format!("{what} configured\n"),
@@ -42,7 +51,8 @@ fn read(file: &Path) -> Result<Vec<Value>, Failure> {
 
 /// The objects of a stream of documents; Lists are opened, empty documents left out.
 pub fn parse(text: &str) -> Result<Vec<Value>, String> {
-    let documents: Vec<Value> = serde_saphyr::from_multiple(text).map_err(|error| error.to_string())?;
+    let documents: Vec<Value> =
+        serde_saphyr::from_multiple(text).map_err(|error| error.to_string())?;
     let mut objects = Vec::new();
     for document in documents {
         match document {
@@ -77,7 +87,11 @@ mod tests {
     #[test]
     fn documents_and_lists_are_opened() {
         let text = "kind: A\n---\n---\nkind: List\nitems:\n- kind: B\n- kind: C\n";
-        let kinds: Vec<_> = parse(text).unwrap().iter().map(|object| object["kind"].clone()).collect();
+        let kinds: Vec<_> = parse(text)
+            .unwrap()
+            .iter()
+            .map(|object| object["kind"].clone())
+            .collect();
         assert_eq!(kinds, ["A", "B", "C"]);
         assert!(parse("- a\n").unwrap_err().contains("a list"));
         assert!(parse("a: [").is_err());

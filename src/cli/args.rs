@@ -8,7 +8,13 @@ use crate::rules::durations::GoDuration;
 
 /// Watch, approve and run Kargo promotions.
 #[derive(Debug, Parser)]
-#[command(name = "tidewaiter", version, about, propagate_version = true, disable_help_subcommand = true)]
+#[command(
+    name = "tidewaiter",
+    version,
+    about,
+    propagate_version = true,
+    disable_help_subcommand = true
+)]
 pub struct Cli {
     /// What to connect to, and as whom.
     #[command(flatten)]
@@ -32,8 +38,14 @@ pub struct Global {
     #[arg(long, global = true, value_name = "NAME")]
     pub context: Option<String>,
     /// Project (a Project is a namespace)
-    #[arg(short = 'n', long = "namespace", visible_short_alias = 'p', visible_alias = "project", global = true,
-          value_name = "PROJECT")]
+    #[arg(
+        short = 'n',
+        long = "namespace",
+        visible_short_alias = 'p',
+        visible_alias = "project",
+        global = true,
+        value_name = "PROJECT"
+    )]
     pub namespace: Option<String>,
     /// All projects
     #[arg(short = 'A', long, global = true, conflicts_with = "namespace")]
@@ -42,7 +54,12 @@ pub struct Global {
     #[arg(long = "as", global = true, value_name = "USER")]
     pub as_user: Option<String>,
     /// Group to act in; may be repeated
-    #[arg(long = "as-group", global = true, value_name = "GROUP", requires = "as_user")]
+    #[arg(
+        long = "as-group",
+        global = true,
+        value_name = "GROUP",
+        requires = "as_user"
+    )]
     pub as_group: Vec<String>,
     /// How long one request may take, such as 30s
     #[arg(long, global = true, value_name = "DURATION", value_parser = duration)]
@@ -313,7 +330,9 @@ fn duration(text: &str) -> Result<Duration, String> {
     if let Ok(seconds) = text.parse::<u64>() {
         return Ok(Duration::from_secs(seconds));
     }
-    text.parse::<GoDuration>().map(GoDuration::to_std).map_err(|error| error.to_string())
+    text.parse::<GoDuration>()
+        .map(GoDuration::to_std)
+        .map_err(|error| error.to_string())
 }
 
 #[cfg(test)]
@@ -329,12 +348,17 @@ mod tests {
 
     #[test]
     fn kubectls_habits_work() {
-        let cli = Cli::try_parse_from(["tidewaiter", "get", "promo", "-p", "shop", "-o", "wide"]).unwrap();
+        let cli = Cli::try_parse_from(["tidewaiter", "get", "promo", "-p", "shop", "-o", "wide"])
+            .unwrap();
         assert_eq!(cli.global.namespace.as_deref(), Some("shop"));
-        let Some(Verb::Get(get)) = cli.verb else { panic!("not get") };
+        let Some(Verb::Get(get)) = cli.verb else {
+            panic!("not get")
+        };
         assert_eq!((get.noun, get.output), (Noun::Promotions, Format::Wide));
         assert!(Cli::try_parse_from(["tidewaiter", "get", "stages", "-A", "-n", "x"]).is_err());
         assert!(Cli::try_parse_from(["tidewaiter", "promote", "--stage", "s"]).is_err());
-        assert!(Cli::try_parse_from(["tidewaiter", "--local", "d", "--context", "c", "ui"]).is_err());
+        assert!(
+            Cli::try_parse_from(["tidewaiter", "--local", "d", "--context", "c", "ui"]).is_err()
+        );
     }
 }

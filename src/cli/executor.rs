@@ -34,7 +34,11 @@ use crate::{
     steps,
 };
 
-use super::{Failure, args::{Global, Run}, failure::Exit};
+use super::{
+    Failure,
+    args::{Global, Run},
+    failure::Exit,
+};
 
 /// Where the claim of a local cluster's executor is kept.
 const LOCAL_NAMESPACE: &str = "kargo";
@@ -71,17 +75,32 @@ pub struct Waiting {
 }
 
 /// Starts it for good.
-pub async fn start(global: &Global, connection: &Connection, wanted: &Run) -> Result<Executor, Failure> {
+pub async fn start(
+    global: &Global,
+    connection: &Connection,
+    wanted: &Run,
+) -> Result<Executor, Failure> {
     begin(global, connection, wanted, false).await
 }
 
 /// Starts it until nothing can go on.
-pub async fn start_until_idle(global: &Global, connection: &Connection, wanted: &Run) -> Result<Executor, Failure> {
+pub async fn start_until_idle(
+    global: &Global,
+    connection: &Connection,
+    wanted: &Run,
+) -> Result<Executor, Failure> {
     begin(global, connection, wanted, true).await
 }
 
-async fn begin(global: &Global, connection: &Connection, wanted: &Run, until_idle: bool) -> Result<Executor, Failure> {
-    let own = connection.as_executor().ok_or_else(|| Failure::new(Exit::Refused, "cannot execute: no local cluster"))?;
+async fn begin(
+    global: &Global,
+    connection: &Connection,
+    wanted: &Run,
+    until_idle: bool,
+) -> Result<Executor, Failure> {
+    let own = connection
+        .as_executor()
+        .ok_or_else(|| Failure::new(Exit::Refused, "cannot execute: no local cluster"))?;
     let counters = Counters::default();
     let git = Git::new(GitSettings::default(), counters.clone());
     git.version().await.map_err(|error| {
@@ -102,7 +121,13 @@ async fn begin(global: &Global, connection: &Connection, wanted: &Run, until_idl
             None
         }
     });
-    Ok(Executor { tools, counters, shutdown, work, claim })
+    Ok(Executor {
+        tools,
+        counters,
+        shutdown,
+        work,
+        claim,
+    })
 }
 
 /// Whether these flags may execute at all; asked before anything is connected to.
@@ -129,8 +154,17 @@ pub async fn runs(connection: &Connection) -> Result<bool, Failure> {
 
 /// Waits for the claim, telling once who has it.
 async fn claim(connection: &Connection, wanted: &Run) -> Result<(Claims, Epoch), Failure> {
-    let name = wanted.shard.as_ref().map_or_else(|| LOCAL_CLAIM.to_owned(), |shard| format!("{LOCAL_CLAIM}-{shard}"));
-    let mut claims = Claims::new(connection.client.clone(), LOCAL_NAMESPACE, &name, &holder(), has_ended);
+    let name = wanted.shard.as_ref().map_or_else(
+        || LOCAL_CLAIM.to_owned(),
+        |shard| format!("{LOCAL_CLAIM}-{shard}"),
+    );
+    let mut claims = Claims::new(
+        connection.client.clone(),
+        LOCAL_NAMESPACE,
+        &name,
+        &holder(),
+        has_ended,
+    );
     let (mut told, end) = (false, Instant::now() + PATIENCE);
     loop {
         match claims.attempt().await {
@@ -155,20 +189,33 @@ async fn claim(connection: &Connection, wanted: &Run) -> Result<(Claims, Epoch),
 const PATIENCE: Duration = Duration::from_secs(10);
 
 fn host() -> String {
-    rustix::system::uname().nodename().to_string_lossy().into_owned()
+    rustix::system::uname()
+        .nodename()
+        .to_string_lossy()
+        .into_owned()
 }
 
 /// A name for this process that no other has: the host, the process, and a random part.
 fn holder() -> String {
-    format!("{}/{}/{}", host(), std::process::id(), ulid::Ulid::generate().to_string().to_lowercase())
+    format!(
+        "{}/{}/{}",
+        host(),
+        std::process::id(),
+        ulid::Ulid::generate().to_string().to_lowercase()
+    )
 }
 
 /// Whether a holder was a process of this machine that is there no more. A process that has its number by chance
 /// keeps the claim until its term is over.
 fn has_ended(holder: &str) -> bool {
     let mut parts = holder.split('/');
-    let (here, pid) = (parts.next() == Some(&host()), parts.next().and_then(|pid| pid.parse().ok()));
-    let Some(pid) = pid.and_then(rustix::process::Pid::from_raw) else { return false };
+    let (here, pid) = (
+        parts.next() == Some(&host()),
+        parts.next().and_then(|pid| pid.parse().ok()),
+    );
+    let Some(pid) = pid.and_then(rustix::process::Pid::from_raw) else {
+        return false;
+    };
     here && rustix::process::test_kill_process(pid) == Err(rustix::io::Errno::SRCH)
 }
 
@@ -192,10 +239,19 @@ async fn keep(mut claims: Claims, epoch: Epoch, shutdown: watch::Sender<bool>) -
     }
 }
 
-fn tools(global: &Global, own: &Connection, wanted: &Run, epoch: &Epoch, git: Git) -> Result<Arc<Tools>, Failure> {
+fn tools(
+    global: &Global,
+    own: &Connection,
+    wanted: &Run,
+    epoch: &Epoch,
+    git: Git,
+) -> Result<Arc<Tools>, Failure> {
     let root = Folders::of_user().mirrors(global.local.as_deref());
     let failed = |error: &dyn std::fmt::Display| {
-        Failure::new(Exit::Failed, format!("cannot use the mirrors in {}: {error}", root.display()))
+        Failure::new(
+            Exit::Failed,
+            format!("cannot use the mirrors in {}: {error}", root.display()),
+        )
     };
     let mirrors = Arc::new(Mirrors::open(&root, git).map_err(|error| failed(&error))?);
     let mut settings = Settings::new(&epoch.holder);
@@ -208,7 +264,13 @@ fn tools(global: &Global, own: &Connection, wanted: &Run, epoch: &Epoch, git: Gi
     settings.crash = crash_from_environment();
     let port = Arc::new(KubePort::new(own.client.clone()));
     let landers = Landers::new(LandSettings::default());
-    let tools = Tools::new(settings, port, Arc::new(steps::registry()), mirrors, landers);
+    let tools = Tools::new(
+        settings,
+        port,
+        Arc::new(steps::registry()),
+        mirrors,
+        landers,
+    );
     tools.map(Arc::new).map_err(|error| failed(&error))
 }
 
@@ -216,7 +278,11 @@ fn tools(global: &Global, own: &Connection, wanted: &Run, epoch: &Epoch, git: Gi
 async fn clean_up(own: &Connection, tools: &Tools) -> Result<(), Failure> {
     let promotions = find::list::<Promotion>(&own.client, &Scope::All).await?;
     let active = |promotion: &&Promotion| !promotion.status.phase.is_terminal();
-    let kept = promotions.iter().filter(active).map(|promotion| promotion.uid().into()).collect();
+    let kept = promotions
+        .iter()
+        .filter(active)
+        .map(|promotion| promotion.uid().into())
+        .collect();
     let mirrors = Arc::clone(&tools.mirrors);
     let cleaned = tokio::task::spawn_blocking(move || mirrors.unpin_all_but(&kept)).await;
     if let Ok(Err(error)) = cleaned {
@@ -234,7 +300,10 @@ fn crash_from_environment() -> Option<crate::engine::tools::Crash> {
     Some(Arc::new(move |_: &str| {
         if passed.fetch_add(1, Ordering::SeqCst) + 1 == at {
             // As a power cut would: nothing is flushed, nothing is handed over.
-            let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
+            let _ = rustix::process::kill_process(
+                rustix::process::getpid(),
+                rustix::process::Signal::KILL,
+            );
         }
         false
     }))
@@ -253,7 +322,11 @@ impl Executor {
 
     /// What git has done so far.
     pub fn counts(&self) -> Counts {
-        Counts { promotions: BTreeMap::new(), git: self.counters.snapshot(), waiting: Vec::new() }
+        Counts {
+            promotions: BTreeMap::new(),
+            git: self.counters.snapshot(),
+            waiting: Vec::new(),
+        }
     }
 
     /// Waits until no promotion works any more; those that wait for somebody do not count.
@@ -261,7 +334,11 @@ impl Executor {
         loop {
             let rows = find::list::<Promotion>(&connection.client, &Scope::All).await?;
             let works = |row: &PromotionRow| {
-                row.phase == Phase::Running && row.step.as_ref().is_none_or(|step| step.kind != "wait-for-approval")
+                row.phase == Phase::Running
+                    && row
+                        .step
+                        .as_ref()
+                        .is_none_or(|step| step.kind != "wait-for-approval")
             };
             if !rows.iter().map(PromotionRow::of).any(|row| works(&row)) {
                 return Ok(());
@@ -277,7 +354,13 @@ impl Executor {
 
     /// Its end, when it was started until idle (or told to stop); what it came to.
     pub async fn finished(self) -> Result<Counts, Failure> {
-        let Self { work, claim, shutdown, counters, .. } = self;
+        let Self {
+            work,
+            claim,
+            shutdown,
+            counters,
+            ..
+        } = self;
         let summary = work.await.map_err(|error| broke(&error))?;
         shutdown.send_replace(true);
         release(claim).await;

@@ -44,7 +44,11 @@ pub struct Failure {
 impl Failure {
     /// A failure with a sentence of its own.
     pub fn new(exit: Exit, sentence: impl Into<String>) -> Self {
-        Self { exit, sentence: sentence.into(), hint: None }
+        Self {
+            exit,
+            sentence: sentence.into(),
+            hint: None,
+        }
     }
 
     /// The same with what to do next.
@@ -73,13 +77,19 @@ impl From<cluster::Error> for Failure {
             Kind::TimedOut => Exit::TimedOut,
         };
         let hint = error.hint.clone().or_else(|| default_hint(error.kind));
-        Self { exit, sentence: error.to_string(), hint }
+        Self {
+            exit,
+            sentence: error.to_string(),
+            hint,
+        }
     }
 }
 
 fn default_hint(kind: Kind) -> Option<String> {
     let text = match kind {
-        Kind::Absent => "Is Kargo (and our CRD, for requests and approvals) installed in this cluster?",
+        Kind::Absent => {
+            "Is Kargo (and our CRD, for requests and approvals) installed in this cluster?"
+        }
         Kind::Unauthorised => "Log in again, or check the credentials of this kubeconfig context",
         Kind::Unreachable => "Check the connection and the context: tidewaiter info",
         _ => return None,

@@ -6,14 +6,30 @@ use futures::{StreamExt, stream::SelectAll};
 use kube::Resource;
 use serde_json::Value;
 
-use super::{Done, Exit, Failure, args::{Format, Get, Global, Noun}, output::{self, Table}, session};
+use super::{
+    Done, Exit, Failure,
+    args::{Format, Get, Global, Noun},
+    output::{self, Table},
+    session,
+};
 use crate::{
-    cluster::{Connection, Error, Kind, find::{self, Scope}, people, watch::{self, Change}},
+    cluster::{
+        Connection, Error, Kind,
+        find::{self, Scope},
+        people,
+        watch::{self, Change},
+    },
     kargo::{
-        Approval, ApprovalRequest, Freight, Project, ProjectName, Promotion, Stage, StageName, Timestamp,
+        Approval, ApprovalRequest, Freight, Project, ProjectName, Promotion, Stage, StageName,
+        Timestamp,
         approval::{Decision, RequestPhase},
     },
-    rules::{approval, durations, rows::{FreightRow, PromotionRow, RequestRow, StageRow}, who::Directory, why},
+    rules::{
+        approval, durations,
+        rows::{FreightRow, PromotionRow, RequestRow, StageRow},
+        who::Directory,
+        why,
+    },
 };
 
 /// What a table of promotions needs besides them.
@@ -43,7 +59,9 @@ async fn once(connection: &Connection, scope: &Scope, args: &Get) -> Result<Stri
             let mut found = find::list::<Promotion>(client, scope).await?;
             found.sort_by(|a, b| (b.created_at(), b.name()).cmp(&(a.created_at(), a.name())));
             found.retain(|promotion| of_stage(args, &promotion.spec.stage));
-            let found = named(found, args, scope, |promotion| vec![promotion.name().to_owned()])?;
+            let found = named(found, args, scope, |promotion| {
+                vec![promotion.name().to_owned()]
+            })?;
             if let Some(text) = objects(&found, args, "promotion")? {
                 return Ok(text);
             }
@@ -59,7 +77,11 @@ async fn once(connection: &Connection, scope: &Scope, args: &Get) -> Result<Stri
         Noun::Freight => {
             let mut found = find::list::<Freight>(client, scope).await?;
             found.sort_by(|a, b| (b.created_at(), b.name()).cmp(&(a.created_at(), a.name())));
-            found.retain(|freight| args.stage.as_ref().is_none_or(|stage| freight.status.currently_in.contains_key(stage.as_str())));
+            found.retain(|freight| {
+                args.stage
+                    .as_ref()
+                    .is_none_or(|stage| freight.status.currently_in.contains_key(stage.as_str()))
+            });
             let names = |freight: &Freight| vec![freight.name().to_owned(), freight.alias().into()];
             let found = named(found, args, scope, names)?;
             objects(&found, args, "freight")?.map_or_else(|| Ok(freight(&found, args)), Ok)
@@ -68,38 +90,64 @@ async fn once(connection: &Connection, scope: &Scope, args: &Get) -> Result<Stri
             let mut found = find::list::<ApprovalRequest>(client, scope).await?;
             found.sort_by(|a, b| (a.created_at(), a.name()).cmp(&(b.created_at(), b.name())));
             found.retain(|request| of_stage(args, &request.spec.stage));
-            let found = named(found, args, scope, |request| vec![request.name().to_owned()])?;
-            objects(&found, args, "approvalrequest")?.map_or_else(|| Ok(requests(&found, connection, args)), Ok)
+            let found = named(found, args, scope, |request| {
+                vec![request.name().to_owned()]
+            })?;
+            objects(&found, args, "approvalrequest")?
+                .map_or_else(|| Ok(requests(&found, connection, args)), Ok)
         }
         Noun::Approvals => {
             let mut found = find::list::<Approval>(client, scope).await?;
             found.sort_by(|a, b| (a.created_at(), a.name()).cmp(&(b.created_at(), b.name())));
-            let found = named(found, args, scope, |approval| vec![approval.name().to_owned()])?;
+            let found = named(found, args, scope, |approval| {
+                vec![approval.name().to_owned()]
+            })?;
             objects(&found, args, "approval")?.map_or_else(|| Ok(approvals(&found, args)), Ok)
         }
         Noun::Projects => {
             let found = find::projects(client).await?;
-            let found = named(found, args, scope, |project| vec![project.name().to_owned()])?;
+            let found = named(found, args, scope, |project| {
+                vec![project.name().to_owned()]
+            })?;
             objects(&found, args, "project")?.map_or_else(|| Ok(projects(&found, args)), Ok)
         }
     }
 }
 
 fn of_stage(args: &Get, stage: &StageName) -> bool {
-    args.stage.as_ref().is_none_or(|wanted| stage.as_str() == wanted)
+    args.stage
+        .as_ref()
+        .is_none_or(|wanted| stage.as_str() == wanted)
 }
 
 /// Those that the name given means: exactly, else by their start.
-fn named<K>(found: Vec<K>, args: &Get, scope: &Scope, names: impl Fn(&K) -> Vec<String>) -> Result<Vec<K>, Failure> {
-    let Some(typed) = &args.name else { return Ok(found) };
-    let (exact, others): (Vec<K>, Vec<K>) = found.into_iter().partition(|object| names(object).contains(typed));
+fn named<K>(
+    found: Vec<K>,
+    args: &Get,
+    scope: &Scope,
+    names: impl Fn(&K) -> Vec<String>,
+) -> Result<Vec<K>, Failure> {
+    let Some(typed) = &args.name else {
+        return Ok(found);
+    };
+    let (exact, others): (Vec<K>, Vec<K>) = found
+        .into_iter()
+        .partition(|object| names(object).contains(typed));
     let hits = if exact.is_empty() {
-        others.into_iter().filter(|object| names(object).iter().any(|name| name.starts_with(typed))).collect()
+        others
+            .into_iter()
+            .filter(|object| names(object).iter().any(|name| name.starts_with(typed)))
+            .collect()
     } else {
         exact
     };
     if hits.is_empty() {
-        let doing = format!("cannot find {:?} {typed:?} in {}", args.noun, scope.describe()).to_lowercase();
+        let doing = format!(
+            "cannot find {:?} {typed:?} in {}",
+            args.noun,
+            scope.describe()
+        )
+        .to_lowercase();
         return Err(Error::new(Kind::NotFound, doing, "there is none of that name").into());
     }
     Ok(hits)
@@ -113,12 +161,22 @@ where
     match args.output {
         Format::Table | Format::Wide => Ok(None),
         Format::Name => {
-            let line = |object: &K| format!("{kind}/{}\n", object.meta().name.as_deref().unwrap_or_default());
+            let line = |object: &K| {
+                format!(
+                    "{kind}/{}\n",
+                    object.meta().name.as_deref().unwrap_or_default()
+                )
+            };
             Ok(Some(found.iter().map(line).collect()))
         }
         Format::Json | Format::Yaml => {
-            let values = found.iter().map(serde_json::to_value).collect::<Result<Vec<Value>, _>>();
-            let mut values = values.map_err(|error| Failure::new(Exit::Failed, format!("cannot print the objects: {error}")))?;
+            let values = found
+                .iter()
+                .map(serde_json::to_value)
+                .collect::<Result<Vec<Value>, _>>();
+            let mut values = values.map_err(|error| {
+                Failure::new(Exit::Failed, format!("cannot print the objects: {error}"))
+            })?;
             let value = match (args.name.is_some(), values.len()) {
                 (true, 1) => values.pop().unwrap_or_default(),
                 _ => output::list(values),
@@ -145,16 +203,26 @@ async fn around(connection: &Connection, scope: &Scope) -> Result<Around, Failur
         requests: requests.iter().map(RequestRow::of).collect(),
         aliases: freight?
             .iter()
-            .map(|freight| ((freight.project(), freight.name().to_owned()), freight.alias().into()))
+            .map(|freight| {
+                (
+                    (freight.project(), freight.name().to_owned()),
+                    freight.alias().into(),
+                )
+            })
             .collect(),
         now: Timestamp::now(),
     })
 }
 
 fn why_of(row: &PromotionRow, rows: &[PromotionRow], around: &Around) -> String {
-    let stage = around.stages.iter().find(|stage| stage.project == row.project && stage.name == row.stage);
-    let others: Vec<&PromotionRow> =
-        rows.iter().filter(|other| other.project == row.project && other.stage == row.stage).collect();
+    let stage = around
+        .stages
+        .iter()
+        .find(|stage| stage.project == row.project && stage.name == row.stage);
+    let others: Vec<&PromotionRow> = rows
+        .iter()
+        .filter(|other| other.project == row.project && other.stage == row.stage)
+        .collect();
     let request = around
         .requests
         .iter()
@@ -164,13 +232,18 @@ fn why_of(row: &PromotionRow, rows: &[PromotionRow], around: &Around) -> String 
 
 fn promotions(rows: &[PromotionRow], around: &Around, args: &Get) -> String {
     let wide = args.output == Format::Wide;
-    let mut titles = vec!["PROJECT", "NAME", "PHASE", "STAGE", "FREIGHT", "STEP", "WHY", "AGE"];
+    let mut titles = vec![
+        "PROJECT", "NAME", "PHASE", "STAGE", "FREIGHT", "STEP", "WHY", "AGE",
+    ];
     if wide {
         titles.extend(["CREATOR", "STARTED", "FINISHED"]);
     }
     let mut table = Table::new(&titles);
     for row in rows {
-        let step = row.step.as_ref().map(|step| format!("{}/{} {}", step.number, row.steps, step.alias));
+        let step = row
+            .step
+            .as_ref()
+            .map(|step| format!("{}/{} {}", step.number, row.steps, step.alias));
         let freight = around
             .aliases
             .get(&(row.project.clone(), row.freight.to_string()))
@@ -180,7 +253,11 @@ fn promotions(rows: &[PromotionRow], around: &Around, args: &Get) -> String {
         let mut cells = vec![
             row.project.to_string(),
             row.name.to_string(),
-            if row.phase.as_str().is_empty() { "New".into() } else { row.phase.to_string() },
+            if row.phase.as_str().is_empty() {
+                "New".into()
+            } else {
+                row.phase.to_string()
+            },
             row.stage.to_string(),
             freight,
             step.unwrap_or_default(),
@@ -202,7 +279,9 @@ fn time(at: Option<Timestamp>) -> String {
 }
 
 fn age(since: Option<Timestamp>, now: Timestamp) -> String {
-    since.map(|since| durations::human(since.until(now))).unwrap_or_default()
+    since
+        .map(|since| durations::human(since.until(now)))
+        .unwrap_or_default()
 }
 
 fn render(table: &Table, empty: bool, args: &Get) -> String {
@@ -215,8 +294,17 @@ fn render(table: &Table, empty: bool, args: &Get) -> String {
 
 fn stages(found: &[Stage], args: &Get) -> String {
     let now = Timestamp::now();
-    let mut table =
-        Table::new(&["PROJECT", "NAME", "SHARD", "FREIGHT", "HEALTH", "CURRENT PROMOTION", "AUTO", "READY", "AGE"]);
+    let mut table = Table::new(&[
+        "PROJECT",
+        "NAME",
+        "SHARD",
+        "FREIGHT",
+        "HEALTH",
+        "CURRENT PROMOTION",
+        "AUTO",
+        "READY",
+        "AGE",
+    ]);
     for stage in found {
         let row = StageRow::of(stage);
         table.row(vec![
@@ -225,8 +313,14 @@ fn stages(found: &[Stage], args: &Get) -> String {
             row.shard,
             row.freight_summary,
             row.health,
-            row.current_promotion.map(|name| name.to_string()).unwrap_or_default(),
-            if row.auto_promotion { "on".into() } else { "off".into() },
+            row.current_promotion
+                .map(|name| name.to_string())
+                .unwrap_or_default(),
+            if row.auto_promotion {
+                "on".into()
+            } else {
+                "off".into()
+            },
             row.ready_message,
             age(row.created_at, now),
         ]);
@@ -236,11 +330,23 @@ fn stages(found: &[Stage], args: &Get) -> String {
 
 fn freight(found: &[Freight], args: &Get) -> String {
     let now = Timestamp::now();
-    let mut table = Table::new(&["PROJECT", "NAME", "ALIAS", "ORIGIN", "ARTIFACTS", "IN", "AGE"]);
+    let mut table = Table::new(&[
+        "PROJECT",
+        "NAME",
+        "ALIAS",
+        "ORIGIN",
+        "ARTIFACTS",
+        "IN",
+        "AGE",
+    ]);
     for object in found {
         let row = FreightRow::of(object);
         let stages: Vec<&str> = row.status.currently_in.keys().map(AsRef::as_ref).collect();
-        let name = if args.output == Format::Wide { row.name.to_string() } else { row.name.as_str().chars().take(7).collect() };
+        let name = if args.output == Format::Wide {
+            row.name.to_string()
+        } else {
+            row.name.as_str().chars().take(7).collect()
+        };
         table.row(vec![
             row.project.to_string(),
             name,
@@ -257,12 +363,29 @@ fn freight(found: &[Freight], args: &Get) -> String {
 fn requests(found: &[ApprovalRequest], connection: &Connection, args: &Get) -> String {
     let now = Timestamp::now();
     let person = people::person(&connection.who);
-    let mut table =
-        Table::new(&["PROJECT", "NAME", "PHASE", "STAGE", "PROMOTION", "STEP", "APPROVALS", "CHANGE", "YOU", "AGE"]);
+    let mut table = Table::new(&[
+        "PROJECT",
+        "NAME",
+        "PHASE",
+        "STAGE",
+        "PROMOTION",
+        "STEP",
+        "APPROVALS",
+        "CHANGE",
+        "YOU",
+        "AGE",
+    ]);
     for request in found {
         let row = RequestRow::of(request);
-        let approved = row.responses.iter().filter(|response| response.action == "approve").count();
-        let directory = Directory { project: row.project.clone(), ..Directory::default() };
+        let approved = row
+            .responses
+            .iter()
+            .filter(|response| response.action == "approve")
+            .count();
+        let directory = Directory {
+            project: row.project.clone(),
+            ..Directory::default()
+        };
         let verdict = approval::may_answer(&row, &person, Decision::Approve, &directory, now);
         let you = match (row.phase, verdict) {
             (RequestPhase::Open, Ok(())) => "may answer".to_owned(),
@@ -287,11 +410,15 @@ fn requests(found: &[ApprovalRequest], connection: &Connection, args: &Get) -> S
 
 fn approvals(found: &[Approval], args: &Get) -> String {
     let now = Timestamp::now();
-    let mut table = Table::new(&["PROJECT", "NAME", "REQUEST", "USER", "DECISION", "COUNTED", "MESSAGE", "AGE"]);
+    let mut table = Table::new(&[
+        "PROJECT", "NAME", "REQUEST", "USER", "DECISION", "COUNTED", "MESSAGE", "AGE",
+    ]);
     for approval in found {
         let counted = match (approval.status.counted, approval.status.reason) {
             (Some(true), _) => "yes".to_owned(),
-            (Some(false), reason) => reason.map(|reason| format!("{reason:?}").to_lowercase()).unwrap_or_default(),
+            (Some(false), reason) => reason
+                .map(|reason| format!("{reason:?}").to_lowercase())
+                .unwrap_or_default(),
             (None, _) => String::new(),
         };
         table.row(vec![
@@ -312,11 +439,19 @@ fn projects(found: &[Project], args: &Get) -> String {
     let now = Timestamp::now();
     let mut table = Table::new(&["NAME", "READY", "STATUS", "AGE"]);
     for project in found {
-        let ready = project.status.conditions.iter().find(|condition| condition.kind == "Ready");
+        let ready = project
+            .status
+            .conditions
+            .iter()
+            .find(|condition| condition.kind == "Ready");
         table.row(vec![
             project.name().to_owned(),
-            ready.map(|condition| condition.status.clone()).unwrap_or_default(),
-            ready.map(|condition| condition.message.clone()).unwrap_or_default(),
+            ready
+                .map(|condition| condition.status.clone())
+                .unwrap_or_default(),
+            ready
+                .map(|condition| condition.message.clone())
+                .unwrap_or_default(),
             age(project.created_at(), now),
         ]);
     }
@@ -330,7 +465,12 @@ async fn watch_for_ever(connection: &Connection, scope: &Scope, args: &Get) -> D
     let name_of = |meta: &kube::core::ObjectMeta| meta.name.clone().unwrap_or_default();
     macro_rules! watched {
         ($kind:ty) => {
-            changes.push(watch::rows(scope.api::<$kind>(client), move |object: &$kind| name_of(&object.metadata)).boxed())
+            changes.push(
+                watch::rows(scope.api::<$kind>(client), move |object: &$kind| {
+                    name_of(&object.metadata)
+                })
+                .boxed(),
+            )
         };
     }
     match args.noun {
@@ -343,7 +483,10 @@ async fn watch_for_ever(connection: &Connection, scope: &Scope, args: &Get) -> D
         Noun::Requests => watched!(ApprovalRequest),
         Noun::Approvals => watched!(Approval),
         Noun::Projects => changes.push(
-            watch::rows(kube::Api::all(client.clone()), move |object: &Project| name_of(&object.metadata)).boxed(),
+            watch::rows(kube::Api::all(client.clone()), move |object: &Project| {
+                name_of(&object.metadata)
+            })
+            .boxed(),
         ),
     }
     let mut shown = String::new();
@@ -358,8 +501,18 @@ async fn watch_for_ever(connection: &Connection, scope: &Scope, args: &Get) -> D
             }
             Change::Listing => {}
             Change::Stale(why) => eprintln!("the watch fails, trying again: {why}"),
-            Change::Forbidden(why) => return Err(Failure::new(Exit::Refused, format!("cannot watch {:?}: {why}", args.noun))),
-            Change::Absent(why) => return Err(Failure::new(Exit::Unreachable, format!("cannot watch {:?}: {why}", args.noun))),
+            Change::Forbidden(why) => {
+                return Err(Failure::new(
+                    Exit::Refused,
+                    format!("cannot watch {:?}: {why}", args.noun),
+                ));
+            }
+            Change::Absent(why) => {
+                return Err(Failure::new(
+                    Exit::Unreachable,
+                    format!("cannot watch {:?}: {why}", args.noun),
+                ));
+            }
         }
     }
     Ok(Exit::Done)
@@ -367,7 +520,13 @@ async fn watch_for_ever(connection: &Connection, scope: &Scope, args: &Get) -> D
 
 /// The lines of `now` that were not in `before`, ages aside.
 fn fresh_lines(before: &str, now: &str) -> String {
-    let without_age = |line: &str| line.rsplit_once("   ").map_or_else(|| line.to_owned(), |(rest, _)| rest.trim_end().to_owned());
+    let without_age = |line: &str| {
+        line.rsplit_once("   ")
+            .map_or_else(|| line.to_owned(), |(rest, _)| rest.trim_end().to_owned())
+    };
     let known: std::collections::BTreeSet<String> = before.lines().map(without_age).collect();
-    now.lines().filter(|line| !known.contains(&without_age(line))).map(|line| format!("{line}\n")).collect()
+    now.lines()
+        .filter(|line| !known.contains(&without_age(line)))
+        .map(|line| format!("{line}\n"))
+        .collect()
 }

@@ -3,21 +3,42 @@
 use clap::CommandFactory;
 use serde_json::{Value, json};
 
-use super::{Done, Exit, Failure, args::{Cli, Format, Global, Info}, output, session};
+use super::{
+    Done, Exit, Failure,
+    args::{Cli, Format, Global, Info},
+    output, session,
+};
 use crate::{cluster::Setting, config::Folders, git::command};
 
 /// Runs `info`. What cannot be reached is said as a line, not as a failure: this verb is for finding out.
 pub async fn run(global: &Global, args: &Info) -> Done {
     let folders = Folders::of_user();
     let connection = session::connect(global).await;
-    let git = command::Git::usual().version().await.map(|version| version.to_string());
+    let git = command::Git::usual()
+        .version()
+        .await
+        .map(|version| version.to_string());
     let (place, user, groups, error) = match &connection {
         Ok(connection) => {
-            let setting = if connection.setting == Setting::Local { "local cluster" } else { "cluster" };
+            let setting = if connection.setting == Setting::Local {
+                "local cluster"
+            } else {
+                "cluster"
+            };
             let who = connection.who.clone();
-            (format!("{setting}: {}", connection.place), who.name, who.groups, None)
+            (
+                format!("{setting}: {}", connection.place),
+                who.name,
+                who.groups,
+                None,
+            )
         }
-        Err(failure) => ("not connected".to_owned(), String::new(), Vec::new(), Some(failure.sentence.clone())),
+        Err(failure) => (
+            "not connected".to_owned(),
+            String::new(),
+            Vec::new(),
+            Some(failure.sentence.clone()),
+        ),
     };
     let facts = json!({
         "version": env!("CARGO_PKG_VERSION"),
@@ -39,13 +60,19 @@ pub async fn run(global: &Global, args: &Info) -> Done {
 }
 
 fn lines(facts: &Value) -> String {
-    let Some(map) = facts.as_object() else { return String::new() };
+    let Some(map) = facts.as_object() else {
+        return String::new();
+    };
     map.iter()
         .filter_map(|(name, value)| {
             let value = match value {
                 Value::Null => return None,
                 Value::String(text) => text.clone(),
-                Value::Array(items) => items.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", "),
+                Value::Array(items) => items
+                    .iter()
+                    .filter_map(Value::as_str)
+                    .collect::<Vec<_>>()
+                    .join(", "),
                 other => other.to_string(),
             };
             (!value.is_empty()).then(|| format!("{name:<10} {}\n", output::visible(&value)))
@@ -61,8 +88,17 @@ pub fn manual() -> Done {
     let mut page = Vec::new();
     clap_mangen::Man::new(Cli::command())
         .render(&mut page)
-        .map_err(|error| Failure::new(Exit::Failed, format!("cannot make the manual page: {error}")))?;
-    output::print(&format!("{}{}", String::from_utf8_lossy(&page), roff(MANUAL)))?;
+        .map_err(|error| {
+            Failure::new(
+                Exit::Failed,
+                format!("cannot make the manual page: {error}"),
+            )
+        })?;
+    output::print(&format!(
+        "{}{}",
+        String::from_utf8_lossy(&page),
+        roff(MANUAL)
+    ))?;
     Ok(Exit::Done)
 }
 
@@ -96,7 +132,10 @@ mod tests {
     #[test]
     fn the_manual_becomes_a_page() {
         let page = roff("# One `two`\n\nA-b `c`\n- item\n");
-        assert_eq!(page, ".SH ONE \\fBTWO\\fR\n.PP\nA\\-b \\fBc\\fR\n.IP \\(bu 2\nitem\n");
+        assert_eq!(
+            page,
+            ".SH ONE \\fBTWO\\fR\n.PP\nA\\-b \\fBc\\fR\n.IP \\(bu 2\nitem\n"
+        );
         assert!(MANUAL.starts_with("# "));
     }
 
@@ -104,7 +143,10 @@ mod tests {
     fn the_manual_names_exactly_the_steps_that_there_are() {
         use crate::engine::step::Registry;
         for kind in crate::steps::registry().kinds() {
-            assert!(MANUAL.contains(kind.as_str()), "the manual does not name {kind}");
+            assert!(
+                MANUAL.contains(kind.as_str()),
+                "the manual does not name {kind}"
+            );
         }
     }
 }

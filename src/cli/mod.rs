@@ -41,10 +41,17 @@ pub fn main() -> ExitCode {
         Err(error) => {
             let usage = error.use_stderr();
             let _ = error.print();
-            return if usage { Exit::Usage.code() } else { Exit::Done.code() };
+            return if usage {
+                Exit::Usage.code()
+            } else {
+                Exit::Done.code()
+            };
         }
     };
-    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+    let runtime = match tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+    {
         Ok(runtime) => runtime,
         Err(error) => return Failure::new(Exit::Failed, format!("cannot start: {error}")).report(),
     };
@@ -81,7 +88,12 @@ async fn dispatch(cli: Cli) -> Done {
         Verb::Info(args) => info::run(&global, &args).await,
         Verb::Completions(args) => {
             let mut command = Cli::command();
-            clap_complete::generate(args.shell, &mut command, "tidewaiter", &mut std::io::stdout());
+            clap_complete::generate(
+                args.shell,
+                &mut command,
+                "tidewaiter",
+                &mut std::io::stdout(),
+            );
             Ok(Exit::Done)
         }
         Verb::Man => info::manual(),

@@ -9,12 +9,16 @@ use crate::kargo::Promotion;
 pub fn print(made: &[Promotion], format: Format) -> Result<(), Failure> {
     let text = match format {
         Format::Json | Format::Yaml => {
-            let items: Vec<Value> = made.iter().filter_map(|promotion| serde_json::to_value(promotion).ok()).collect();
+            let items: Vec<Value> = made
+                .iter()
+                .filter_map(|promotion| serde_json::to_value(promotion).ok())
+                .collect();
             output::document(&output::list(items), format)?
         }
-        Format::Table | Format::Wide | Format::Name => {
-            made.iter().map(|promotion| format!("promotion/{}\n", promotion.name())).collect()
-        }
+        Format::Table | Format::Wide | Format::Name => made
+            .iter()
+            .map(|promotion| format!("promotion/{}\n", promotion.name()))
+            .collect(),
     };
     output::print(&text)
 }

@@ -18,22 +18,46 @@ pub struct Table {
 impl Table {
     /// A table with these column titles.
     pub fn new(titles: &[&'static str]) -> Self {
-        Self { titles: titles.to_vec(), rows: Vec::new() }
+        Self {
+            titles: titles.to_vec(),
+            rows: Vec::new(),
+        }
     }
 
     /// Adds a row; empty cells are printed as a dash, control characters visibly.
     pub fn row(&mut self, cells: Vec<String>) {
-        let cell = |text: String| if text.is_empty() { "-".to_owned() } else { visible(&text) };
+        let cell = |text: String| {
+            if text.is_empty() {
+                "-".to_owned()
+            } else {
+                visible(&text)
+            }
+        };
         self.rows.push(cells.into_iter().map(cell).collect());
     }
 
     /// The lines, three spaces between columns as in kubectl.
     pub fn render(&self, headers: bool) -> String {
-        let titles: Vec<String> = self.titles.iter().map(|title| (*title).to_owned()).collect();
-        let lines: Vec<&Vec<String>> = headers.then_some(&titles).into_iter().chain(&self.rows).collect();
+        let titles: Vec<String> = self
+            .titles
+            .iter()
+            .map(|title| (*title).to_owned())
+            .collect();
+        let lines: Vec<&Vec<String>> = headers
+            .then_some(&titles)
+            .into_iter()
+            .chain(&self.rows)
+            .collect();
         let columns = self.titles.len();
         let widths: Vec<usize> = (0..columns)
-            .map(|column| lines.iter().filter_map(|line| line.get(column)).map(|cell| cell.width()).max().unwrap_or(0))
+            .map(|column| {
+                lines
+                    .iter()
+                    .filter_map(|line| line.get(column))
+                    .map(|cell| cell.width())
+                    .max()
+                    .unwrap_or(0)
+            })
             .collect();
         let mut text = String::new();
         for line in lines {
@@ -63,7 +87,13 @@ pub fn visible(text: &str) -> String {
 /// The same for text of several lines, which keeps its lines and tabs.
 pub fn visible_lines(text: &str) -> String {
     text.chars()
-        .map(|c| if c.is_control() && c != '\n' && c != '\t' { char::REPLACEMENT_CHARACTER } else { c })
+        .map(|c| {
+            if c.is_control() && c != '\n' && c != '\t' {
+                char::REPLACEMENT_CHARACTER
+            } else {
+                c
+            }
+        })
         .collect()
 }
 
@@ -80,11 +110,15 @@ pub fn print(text: &str) -> Result<(), Failure> {
 
 /// `value` in JSON or YAML.
 pub fn document<T: Serialize>(value: &T, format: Format) -> Result<String, Failure> {
-    let failed = |error: &dyn std::fmt::Display| Failure::new(Exit::Failed, format!("cannot print the objects: {error}"));
+    let failed = |error: &dyn std::fmt::Display| {
+        Failure::new(Exit::Failed, format!("cannot print the objects: {error}"))
+    };
     if format == Format::Yaml {
         serde_saphyr::to_string(value).map_err(|error| failed(&error))
     } else {
-        serde_json::to_string_pretty(value).map(|text| text + "\n").map_err(|error| failed(&error))
+        serde_json::to_string_pretty(value)
+            .map(|text| text + "\n")
+            .map_err(|error| failed(&error))
     }
 }
 
@@ -102,7 +136,13 @@ mod tests {
         let mut table = Table::new(&["NAME", "WHY"]);
         table.row(vec!["a".into(), "\u{1b}[31mred\nline".into()]);
         table.row(vec!["日本".into(), String::new()]);
-        assert_eq!(table.render(true), "NAME   WHY\na      \u{fffd}[31mred line\n日本   -\n");
-        assert_eq!(table.render(false), "a      \u{fffd}[31mred line\n日本   -\n");
+        assert_eq!(
+            table.render(true),
+            "NAME   WHY\na      \u{fffd}[31mred line\n日本   -\n"
+        );
+        assert_eq!(
+            table.render(false),
+            "a      \u{fffd}[31mred line\n日本   -\n"
+        );
     }
 }

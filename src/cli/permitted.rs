@@ -13,7 +13,11 @@ use crate::{
 };
 
 /// Whether `action` can be done with a Promotion; a verb that answers gates asks more.
-pub fn on_promotion(action: Action, row: &PromotionRow, connection: &Connection) -> Result<(), String> {
+pub fn on_promotion(
+    action: Action,
+    row: &PromotionRow,
+    connection: &Connection,
+) -> Result<(), String> {
     let person = people::person(&connection.who);
     let actor = Actor {
         person: &person,

@@ -2,9 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use super::{Done, Exit, Failure, args::{Global, Promote}, names, session, wait};
+use super::{
+    Done, Exit, Failure,
+    args::{Global, Promote},
+    names, session, wait,
+};
 use crate::{
-    cluster::{Connection, act::{self, What}, find::{self, Scope}},
+    cluster::{
+        Connection,
+        act::{self, What},
+        find::{self, Scope},
+    },
     kargo::{Promotion, StageName, artifact::Origin},
 };
 
@@ -13,7 +21,12 @@ pub async fn run(global: &Global, args: &Promote) -> Done {
     let connection = session::connect(global).await?;
     let project = session::project(global, &connection).await?;
     let scope = Scope::Project(project.clone());
-    let stage = find::stage(&connection.client, &scope, &StageName::from(args.stage.as_str())).await?;
+    let stage = find::stage(
+        &connection.client,
+        &scope,
+        &StageName::from(args.stage.as_str()),
+    )
+    .await?;
     let what = what(&connection, &scope, args).await?;
     let targets = if args.downstream {
         let origin = match &what {
@@ -22,8 +35,15 @@ pub async fn run(global: &Global, args: &Promote) -> Done {
         };
         let stages = act::downstream(&connection.client, &stage, &origin).await?;
         if stages.is_empty() {
-            let why = format!("no stage takes freight of {} from stage {project}/{}", origin.key(), args.stage);
-            return Err(Failure::new(Exit::NotFound, format!("cannot promote downstream: {why}")));
+            let why = format!(
+                "no stage takes freight of {} from stage {project}/{}",
+                origin.key(),
+                args.stage
+            );
+            return Err(Failure::new(
+                Exit::NotFound,
+                format!("cannot promote downstream: {why}"),
+            ));
         }
         stages
     } else {
@@ -32,7 +52,15 @@ pub async fn run(global: &Global, args: &Promote) -> Done {
     let mut made: Vec<Promotion> = Vec::new();
     let mut failure = None;
     for target in &targets {
-        match act::promote(&connection.client, &project, &target.stage_name(), &what.0, BTreeMap::new()).await {
+        match act::promote(
+            &connection.client,
+            &project,
+            &target.stage_name(),
+            &what.0,
+            BTreeMap::new(),
+        )
+        .await
+        {
             Ok(promotion) => made.push(promotion),
             Err(error) => {
                 failure = Some(error);
@@ -51,15 +79,27 @@ pub async fn run(global: &Global, args: &Promote) -> Done {
     Ok(Exit::Done)
 }
 
-async fn what(connection: &Connection, scope: &Scope, args: &Promote) -> Result<(What, Origin), Failure> {
+async fn what(
+    connection: &Connection,
+    scope: &Scope,
+    args: &Promote,
+) -> Result<(What, Origin), Failure> {
     let client = &connection.client;
     if let Some(warehouse) = &args.origin {
-        return Ok((What::Origin(warehouse.clone()), Origin::warehouse(warehouse)));
+        return Ok((
+            What::Origin(warehouse.clone()),
+            Origin::warehouse(warehouse),
+        ));
     }
     let freight = match (&args.freight, &args.freight_alias) {
         (_, Some(alias)) => find::freight_by_alias(client, scope, alias).await?,
         (Some(name), None) => find::freight(client, scope, name).await?,
-        (None, None) => return Err(Failure::new(Exit::Usage, "cannot promote: no freight is named")),
+        (None, None) => {
+            return Err(Failure::new(
+                Exit::Usage,
+                "cannot promote: no freight is named",
+            ));
+        }
     };
     Ok((What::Freight(freight.freight_name()), freight.origin))
 }

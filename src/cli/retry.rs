@@ -1,8 +1,16 @@
 //! `retry`: a new Promotion of the same Freight, if the Stage's template still is what was run.
 
-use super::{Done, Exit, Failure, args::{Global, Retry}, output, permitted, session, wait};
+use super::{
+    Done, Exit, Failure,
+    args::{Global, Retry},
+    output, permitted, session, wait,
+};
 use crate::{
-    cluster::{act, find::{self, Scope}, template},
+    cluster::{
+        act,
+        find::{self, Scope},
+        template,
+    },
     kargo::{Promotion, Stage},
     rules::{permissions::Action, rows::PromotionRow},
 };
@@ -11,10 +19,21 @@ use crate::{
 pub async fn run(global: &Global, args: &Retry) -> Done {
     let connection = session::connect(global).await?;
     let client = &connection.client;
-    let old = find::promotion(client, &session::scope(global, &connection), &args.promotion).await?;
+    let old = find::promotion(
+        client,
+        &session::scope(global, &connection),
+        &args.promotion,
+    )
+    .await?;
     let (project, name) = (old.project(), old.promotion_name());
-    permitted::on_promotion(Action::Retry, &PromotionRow::of(&old), &connection)
-        .map_err(|why| Failure::new(Exit::Refused, format!("cannot retry promotion {project}/{name}: {why}")))?;
+    permitted::on_promotion(Action::Retry, &PromotionRow::of(&old), &connection).map_err(
+        |why| {
+            Failure::new(
+                Exit::Refused,
+                format!("cannot retry promotion {project}/{name}: {why}"),
+            )
+        },
+    )?;
     let stage = find::stage(client, &Scope::Project(project.clone()), &old.spec.stage).await?;
     let differences = template::differences(client, &old, &stage).await?;
     if !differences.is_empty() {
@@ -39,7 +58,11 @@ pub async fn run(global: &Global, args: &Retry) -> Done {
 }
 
 fn told(old: &Promotion, differences: &[String]) -> String {
-    let mut text = format!("The template of stage {} differs from what {} ran:\n", old.spec.stage, old.name());
+    let mut text = format!(
+        "The template of stage {} differs from what {} ran:\n",
+        old.spec.stage,
+        old.name()
+    );
     for difference in differences {
         text.push_str("  ");
         text.push_str(&output::visible(difference));
@@ -51,7 +74,12 @@ fn told(old: &Promotion, differences: &[String]) -> String {
 /// What a retry does that a person might not expect.
 fn consequences(old: &Promotion, stage: &Stage) -> Vec<String> {
     let mut notes = Vec::new();
-    if old.spec.steps.iter().any(|step| step.uses == "wait-for-approval") {
+    if old
+        .spec
+        .steps
+        .iter()
+        .any(|step| step.uses == "wait-for-approval")
+    {
         notes.push("note: its gates ask again; earlier answers do not count for it".to_owned());
     }
     if stage.status.auto_promotion_enabled {

@@ -21,7 +21,9 @@ pub async fn run(global: &Global, args: &Run) -> Done {
         executor::start(global, &connection, args).await?
     };
     let stopper = executor.stopper();
-    let failed = |error: std::io::Error| Failure::new(Exit::Failed, format!("cannot watch for signals: {error}"));
+    let failed = |error: std::io::Error| {
+        Failure::new(Exit::Failed, format!("cannot watch for signals: {error}"))
+    };
     let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
     let signals = tokio::spawn(async move {
@@ -46,16 +48,33 @@ fn print(counts: &Counts, args: &Run) -> Result<(), Failure> {
 }
 
 fn text(counts: &Counts) -> String {
-    let phases: Vec<String> = counts.promotions.iter().map(|(phase, number)| format!("{number} {phase}")).collect();
-    let phases = if phases.is_empty() { "no promotions".to_owned() } else { phases.join(", ") };
+    let phases: Vec<String> = counts
+        .promotions
+        .iter()
+        .map(|(phase, number)| format!("{number} {phase}"))
+        .collect();
+    let phases = if phases.is_empty() {
+        "no promotions".to_owned()
+    } else {
+        phases.join(", ")
+    };
     let git = &counts.git;
     let mut text = format!(
         "{phases}\ngit: {} commands, {} fetches, {} pushes, {} commits landed, {} lost races, {} replays, {} refusals\n",
-        git.commands, git.fetches, git.pushes, git.commits_landed, git.lost_races, git.replays, git.refusals
+        git.commands,
+        git.fetches,
+        git.pushes,
+        git.commits_landed,
+        git.lost_races,
+        git.replays,
+        git.refusals
     );
     for waiting in &counts.waiting {
         let what = output::visible(&waiting.what);
-        text.push_str(&format!("{}/{} waits: {what}\n", waiting.project, waiting.promotion));
+        text.push_str(&format!(
+            "{}/{} waits: {what}\n",
+            waiting.project, waiting.promotion
+        ));
     }
     text
 }

@@ -4,7 +4,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::{Failure, args::Global, failure::Exit};
 use crate::{
-    cluster::{self, Connection, Target, connect::Impersonate, find::{self, Scope}},
+    cluster::{
+        self, Connection, Target,
+        connect::Impersonate,
+        find::{self, Scope},
+    },
     kargo::ProjectName,
     local,
 };
@@ -13,7 +17,10 @@ use crate::{
 pub fn target(global: &Global) -> Target {
     match &global.local {
         Some(dir) => Target::Local(dir.clone()),
-        None => Target::Kubeconfig { file: global.kubeconfig.clone(), context: global.context.clone() },
+        None => Target::Kubeconfig {
+            file: global.kubeconfig.clone(),
+            context: global.context.clone(),
+        },
     }
 }
 
@@ -22,10 +29,16 @@ static JOINED: Mutex<Vec<Arc<local::Attached>>> = Mutex::new(Vec::new());
 
 /// Connects by these flags.
 pub async fn connect(global: &Global) -> Result<Connection, Failure> {
-    let as_whom = Impersonate { user: global.as_user.clone(), groups: global.as_group.clone() };
+    let as_whom = Impersonate {
+        user: global.as_user.clone(),
+        groups: global.as_group.clone(),
+    };
     let connection = cluster::connect(&target(global), &as_whom, global.request_timeout).await?;
     if let Some(joined) = &connection.local {
-        JOINED.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(joined));
+        JOINED
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(Arc::clone(joined));
     }
     Ok(connection)
 }
@@ -56,13 +69,25 @@ pub async fn project(global: &Global, connection: &Connection) -> Result<Project
     if let Scope::Project(project) = scope(global, connection) {
         return Ok(project);
     }
-    let names: Vec<String> =
-        find::projects(&connection.client).await?.iter().map(|project| project.name().to_owned()).collect();
+    let names: Vec<String> = find::projects(&connection.client)
+        .await?
+        .iter()
+        .map(|project| project.name().to_owned())
+        .collect();
     match names.as_slice() {
         [only] => Ok(only.as_str().into()),
-        [] => Err(Failure::new(Exit::NotFound, "cannot tell which project is meant: there is none")
-            .hint("Create one: tidewaiter apply -f FILE")),
-        several => Err(Failure::new(Exit::Usage, format!("cannot tell which project is meant: there are {}", several.join(", ")))
-            .hint("Name it with -n")),
+        [] => Err(Failure::new(
+            Exit::NotFound,
+            "cannot tell which project is meant: there is none",
+        )
+        .hint("Create one: tidewaiter apply -f FILE")),
+        several => Err(Failure::new(
+            Exit::Usage,
+            format!(
+                "cannot tell which project is meant: there are {}",
+                several.join(", ")
+            ),
+        )
+        .hint("Name it with -n")),
     }
 }

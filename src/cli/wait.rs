@@ -7,7 +7,10 @@ use kube::Api;
 
 use super::{Done, Exit, Failure};
 use crate::{
-    cluster::{Connection, watch::{self, Change}},
+    cluster::{
+        Connection,
+        watch::{self, Change},
+    },
     kargo::{Phase, ProjectName, Promotion, PromotionName},
     rules::rows::PromotionRow,
 };
@@ -25,22 +28,34 @@ pub async fn for_end(
     let waiting = wait(connection, project, names.to_vec());
     match limit {
         None => waiting.await,
-        Some(limit) => tokio::time::timeout(limit, waiting).await.unwrap_or_else(|_| {
-            let names: Vec<&str> = names.iter().map(PromotionName::as_str).collect();
-            Err(Failure::new(Exit::TimedOut, format!("{} did not end within {limit:?}", names.join(", ")))
+        Some(limit) => tokio::time::timeout(limit, waiting)
+            .await
+            .unwrap_or_else(|_| {
+                let names: Vec<&str> = names.iter().map(PromotionName::as_str).collect();
+                Err(Failure::new(
+                    Exit::TimedOut,
+                    format!("{} did not end within {limit:?}", names.join(", ")),
+                )
                 .hint("It goes on; see what it waits for: tidewaiter describe promotion NAME"))
-        }),
+            }),
     }
 }
 
-async fn wait(connection: &Connection, project: &ProjectName, mut open: Vec<PromotionName>) -> Done {
+async fn wait(
+    connection: &Connection,
+    project: &ProjectName,
+    mut open: Vec<PromotionName>,
+) -> Done {
     let api: Api<Promotion> = Api::namespaced(connection.client.clone(), project.as_str());
     let mut changes = Box::pin(watch::rows(api, PromotionRow::of));
     let mut worst = Exit::Done;
     let mut failing_since = None;
     let mut listed: Option<Vec<PromotionName>> = None;
     while let Some(change) = changes.next().await {
-        let good = !matches!(change, Change::Stale(_) | Change::Forbidden(_) | Change::Absent(_));
+        let good = !matches!(
+            change,
+            Change::Stale(_) | Change::Forbidden(_) | Change::Absent(_)
+        );
         if good {
             failing_since = None;
         }
@@ -50,7 +65,16 @@ async fn wait(connection: &Connection, project: &ProjectName, mut open: Vec<Prom
                     seen.push(row.name.clone());
                 }
                 if row.phase.is_terminal() && open.contains(&row.name) {
-                    eprintln!("{} {}: {}", row.name, row.phase, if row.message.is_empty() { "-" } else { &row.message });
+                    eprintln!(
+                        "{} {}: {}",
+                        row.name,
+                        row.phase,
+                        if row.message.is_empty() {
+                            "-"
+                        } else {
+                            &row.message
+                        }
+                    );
                     if row.phase != Phase::Succeeded {
                         worst = Exit::Failed;
                     }
@@ -64,12 +88,18 @@ async fn wait(connection: &Connection, project: &ProjectName, mut open: Vec<Prom
                 gone(&mut open, &mut worst, |name| !seen.contains(name));
             }
             Change::Forbidden(why) => {
-                return Err(Failure::new(Exit::Refused, format!("cannot watch promotions in {project}: {why}")));
+                return Err(Failure::new(
+                    Exit::Refused,
+                    format!("cannot watch promotions in {project}: {why}"),
+                ));
             }
             Change::Stale(why) | Change::Absent(why) => {
                 let since = *failing_since.get_or_insert_with(tokio::time::Instant::now);
                 if since.elapsed() > PATIENCE {
-                    return Err(Failure::new(Exit::Unreachable, format!("cannot watch promotions in {project}: {why}")));
+                    return Err(Failure::new(
+                        Exit::Unreachable,
+                        format!("cannot watch promotions in {project}: {why}"),
+                    ));
                 }
             }
         }
@@ -77,7 +107,10 @@ async fn wait(connection: &Connection, project: &ProjectName, mut open: Vec<Prom
             return Ok(worst);
         }
     }
-    Err(Failure::new(Exit::Unreachable, format!("the watch on promotions in {project} ended")))
+    Err(Failure::new(
+        Exit::Unreachable,
+        format!("the watch on promotions in {project} ended"),
+    ))
 }
 
 fn gone(open: &mut Vec<PromotionName>, worst: &mut Exit, is_gone: impl Fn(&PromotionName) -> bool) {

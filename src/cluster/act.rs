@@ -10,8 +10,8 @@ use serde_json::json;
 
 use super::{Error, Kind, error::Doing, find};
 use crate::kargo::{
-    Freight, FreightName, ProjectName, Promotion, PromotionName, Stage, StageName, Timestamp, meta,
-    promotion::PromotionSpec, artifact::Origin,
+    Freight, FreightName, ProjectName, Promotion, PromotionName, Stage, StageName, Timestamp,
+    artifact::Origin, meta, promotion::PromotionSpec,
 };
 
 /// What to promote.
@@ -39,7 +39,10 @@ pub async fn promote(
 ) -> Result<Promotion, Error> {
     let mark = request_id();
     let mut promotion = Promotion::request(project.as_str(), stage, &FreightName::default());
-    promotion.spec = PromotionSpec { stage: stage.clone(), ..PromotionSpec::default() };
+    promotion.spec = PromotionSpec {
+        stage: stage.clone(),
+        ..PromotionSpec::default()
+    };
     match what {
         What::Freight(name) => promotion.spec.freight = name.clone(),
         What::Origin(warehouse) => promotion.spec.origin = Some(Origin::warehouse(warehouse)),
@@ -50,7 +53,11 @@ pub async fn promote(
 
     let api: Api<Promotion> = Api::namespaced(client.clone(), project.as_str());
     let doing = || format!("cannot promote to stage {project}/{stage}");
-    match api.create(&PostParams::default(), &promotion).await.doing(doing) {
+    match api
+        .create(&PostParams::default(), &promotion)
+        .await
+        .doing(doing)
+    {
         Err(error) if matches!(error.kind, Kind::Unreachable | Kind::TimedOut) => {
             find_marked(&api, &mark).await.ok_or(error)
         }
@@ -60,7 +67,9 @@ pub async fn promote(
 
 async fn find_marked(api: &Api<Promotion>, mark: &str) -> Option<Promotion> {
     let list = api.list(&ListParams::default()).await.ok()?;
-    list.items.into_iter().find(|promotion| promotion.annotation(meta::REQUEST_ID) == Some(mark))
+    list.items
+        .into_iter()
+        .find(|promotion| promotion.annotation(meta::REQUEST_ID) == Some(mark))
 }
 
 /// Repeats a Promotion that has ended: a new one of the same Freight.
@@ -71,12 +80,20 @@ pub async fn retry(client: &Client, old: &Promotion) -> Result<Promotion, Error>
 }
 
 /// Asks the executor to stop a Promotion.
-pub async fn abort(client: &Client, project: &ProjectName, name: &PromotionName) -> Result<Promotion, Error> {
+pub async fn abort(
+    client: &Client,
+    project: &ProjectName,
+    name: &PromotionName,
+) -> Result<Promotion, Error> {
     annotate(client, project, name, meta::ABORT, "terminate", "abort").await
 }
 
 /// Asks the executor to look at a Promotion now; returns the token that it will echo.
-pub async fn refresh(client: &Client, project: &ProjectName, name: &PromotionName) -> Result<String, Error> {
+pub async fn refresh(
+    client: &Client,
+    project: &ProjectName,
+    name: &PromotionName,
+) -> Result<String, Error> {
     let token = request_id();
     annotate(client, project, name, meta::REFRESH, &token, "refresh").await?;
     Ok(token)
@@ -99,36 +116,73 @@ async fn annotate(
 
 /// Makes Freight available to a Stage, whatever its sources say (Kargo's manual approval). The API server does not
 /// check that this user may promote to the Stage, nor that the Stage requests this Freight: we do the second.
-pub async fn approve_freight(client: &Client, freight: &Freight, stage: &Stage) -> Result<Freight, Error> {
+pub async fn approve_freight(
+    client: &Client,
+    freight: &Freight,
+    stage: &Stage,
+) -> Result<Freight, Error> {
     let (project, name) = (freight.project(), freight.name());
-    let doing = || format!("cannot approve freight {} for stage {project}/{}", freight.alias(), stage.name());
-    if !stage.spec.requested_freight.iter().any(|request| request.origin == freight.origin) {
-        let why = format!("the stage does not request freight of {}", freight.origin.key());
+    let doing = || {
+        format!(
+            "cannot approve freight {} for stage {project}/{}",
+            freight.alias(),
+            stage.name()
+        )
+    };
+    if !stage
+        .spec
+        .requested_freight
+        .iter()
+        .any(|request| request.origin == freight.origin)
+    {
+        let why = format!(
+            "the stage does not request freight of {}",
+            freight.origin.key()
+        );
         return Err(Error::new(Kind::Invalid, doing(), why));
     }
     let api: Api<Freight> = Api::namespaced(client.clone(), project.as_str());
     let approved = json!({ stage.name(): { "approvedAt": Timestamp::now() } });
     let patch = json!({ "status": { "approvedFor": approved } });
-    api.patch_status(name, &PatchParams::default(), &Patch::Merge(patch)).await.doing(doing)
+    api.patch_status(name, &PatchParams::default(), &Patch::Merge(patch))
+        .await
+        .doing(doing)
 }
 
 /// Asks for another verification of what is in a Stage.
 pub async fn verify(client: &Client, stage: &Stage) -> Result<(), Error> {
     let (project, name) = (stage.project(), stage.name());
     let doing = || format!("cannot verify stage {project}/{name}");
-    let last = stage.status.freight_history.first().and_then(|collection| collection.verification_history.first());
-    let Some(id) = last.map(|verification| verification.id.clone()).filter(|id| !id.is_empty()) else {
-        return Err(Error::new(Kind::Invalid, doing(), "nothing in it has been verified yet")
-            .hint("Promote something to it first"));
+    let last = stage
+        .status
+        .freight_history
+        .first()
+        .and_then(|collection| collection.verification_history.first());
+    let Some(id) = last
+        .map(|verification| verification.id.clone())
+        .filter(|id| !id.is_empty())
+    else {
+        return Err(Error::new(
+            Kind::Invalid,
+            doing(),
+            "nothing in it has been verified yet",
+        )
+        .hint("Promote something to it first"));
     };
     let api: Api<Stage> = Api::namespaced(client.clone(), project.as_str());
     let patch = json!({ "metadata": { "annotations": { meta::REVERIFY: id } } });
-    api.patch(name, &PatchParams::default(), &Patch::Merge(patch)).await.doing(doing)?;
+    api.patch(name, &PatchParams::default(), &Patch::Merge(patch))
+        .await
+        .doing(doing)?;
     Ok(())
 }
 
 /// The Stages that take Freight of this origin from `stage` and can be promoted to.
-pub async fn downstream(client: &Client, stage: &Stage, origin: &Origin) -> Result<Vec<Stage>, Error> {
+pub async fn downstream(
+    client: &Client,
+    stage: &Stage,
+    origin: &Origin,
+) -> Result<Vec<Stage>, Error> {
     let scope = find::Scope::Project(stage.project());
     let all: Vec<Stage> = find::list(client, &scope).await?;
     let name = stage.stage_name();
@@ -136,11 +190,9 @@ pub async fn downstream(client: &Client, stage: &Stage, origin: &Origin) -> Resu
         .into_iter()
         .filter(|other| {
             !other.is_control_flow()
-                && other
-                    .spec
-                    .requested_freight
-                    .iter()
-                    .any(|request| request.origin == *origin && request.sources.stages.contains(&name))
+                && other.spec.requested_freight.iter().any(|request| {
+                    request.origin == *origin && request.sources.stages.contains(&name)
+                })
         })
         .collect())
 }

@@ -26,15 +26,31 @@ pub async fn check(
 ) -> Result<(), Error> {
     let project = request.project();
     let refuse = |why: String| {
-        let gate = format!("gate {} of {project}/{}", request.spec.step, request.spec.promotion.name);
-        Err(Error::new(Kind::Forbidden, format!("cannot answer {gate}"), why))
+        let gate = format!(
+            "gate {} of {project}/{}",
+            request.spec.step, request.spec.promotion.name
+        );
+        Err(Error::new(
+            Kind::Forbidden,
+            format!("cannot answer {gate}"),
+            why,
+        ))
     };
     if message.len() > COMMENT_MAX {
-        return refuse(format!("the comment has {} bytes; at most {COMMENT_MAX} are kept", message.len()));
+        return refuse(format!(
+            "the comment has {} bytes; at most {COMMENT_MAX} are kept",
+            message.len()
+        ));
     }
     let directory = people::directory(client, &project).await;
     let person = people::person(who);
-    match approval::may_answer(&RequestRow::of(request), &person, decision, &directory, Timestamp::now()) {
+    match approval::may_answer(
+        &RequestRow::of(request),
+        &person,
+        decision,
+        &directory,
+        Timestamp::now(),
+    ) {
         Ok(()) => Ok(()),
         Err(reason) => refuse(reason.to_string()),
     }
@@ -66,16 +82,28 @@ pub async fn answer(
     let api: Api<Approval> = Api::namespaced(client.clone(), project.as_str());
     api.create(&PostParams::default(), &Approval::answer(request, spec))
         .await
-        .doing(|| format!("cannot answer gate {} of {project}/{promotion}", request.spec.step))
+        .doing(|| {
+            format!(
+                "cannot answer gate {} of {project}/{promotion}",
+                request.spec.step
+            )
+        })
 }
 
 /// Waits until the executor has said whether the answer counts; none where it did not within `limit`.
-pub async fn verdict(client: &Client, approval: &Approval, limit: Duration) -> Result<Option<ApprovalStatus>, Error> {
+pub async fn verdict(
+    client: &Client,
+    approval: &Approval,
+    limit: Duration,
+) -> Result<Option<ApprovalStatus>, Error> {
     let api: Api<Approval> = Api::namespaced(client.clone(), approval.project().as_str());
     let end = tokio::time::Instant::now() + limit;
     let mut pause = Duration::from_millis(20);
     loop {
-        let now = api.get(approval.name()).await.doing(|| format!("cannot get approval {}", approval.name()))?;
+        let now = api
+            .get(approval.name())
+            .await
+            .doing(|| format!("cannot get approval {}", approval.name()))?;
         if now.status.counted.is_some() {
             return Ok(Some(now.status));
         }

@@ -62,7 +62,11 @@ pub struct Connection {
 }
 
 /// Connects. `timeout` limits one request (not watches).
-pub async fn connect(target: &Target, as_whom: &Impersonate, timeout: Option<Duration>) -> Result<Connection, Error> {
+pub async fn connect(
+    target: &Target,
+    as_whom: &Impersonate,
+    timeout: Option<Duration>,
+) -> Result<Connection, Error> {
     match target {
         Target::Kubeconfig { file, context } => {
             let config = load(file.as_ref(), context.as_ref(), as_whom).await?;
@@ -72,8 +76,15 @@ pub async fn connect(target: &Target, as_whom: &Impersonate, timeout: Option<Dur
     }
 }
 
-async fn load(file: Option<&PathBuf>, context: Option<&String>, as_whom: &Impersonate) -> Result<Config, Error> {
-    let options = KubeConfigOptions { context: context.cloned(), ..KubeConfigOptions::default() };
+async fn load(
+    file: Option<&PathBuf>,
+    context: Option<&String>,
+    as_whom: &Impersonate,
+) -> Result<Config, Error> {
+    let options = KubeConfigOptions {
+        context: context.cloned(),
+        ..KubeConfigOptions::default()
+    };
     let from_file = match file {
         Some(path) => match Kubeconfig::read_from(path) {
             Ok(read) => Config::from_custom_kubeconfig(read, &options).await,
@@ -90,27 +101,55 @@ async fn load(file: Option<&PathBuf>, context: Option<&String>, as_whom: &Impers
     };
     if as_whom.user.is_some() {
         config.auth_info.impersonate = as_whom.user.clone();
-        config.auth_info.impersonate_groups = (!as_whom.groups.is_empty()).then(|| as_whom.groups.clone());
+        config.auth_info.impersonate_groups =
+            (!as_whom.groups.is_empty()).then(|| as_whom.groups.clone());
     }
     Ok(config)
 }
 
 fn unreadable(file: Option<&PathBuf>, error: &KubeconfigError) -> Error {
-    let name = file.map_or_else(|| "the kubeconfig".to_owned(), |path| format!("kubeconfig {}", path.display()));
-    Error::new(Kind::Unreachable, format!("cannot use {name}"), error.to_string())
-        .hint("Name one with --kubeconfig, or play without a cluster: tidewaiter demo")
+    let name = file.map_or_else(
+        || "the kubeconfig".to_owned(),
+        |path| format!("kubeconfig {}", path.display()),
+    );
+    Error::new(
+        Kind::Unreachable,
+        format!("cannot use {name}"),
+        error.to_string(),
+    )
+    .hint("Name one with --kubeconfig, or play without a cluster: tidewaiter demo")
 }
 
-async fn to_cluster(config: Config, context: Option<String>, timeout: Option<Duration>) -> Result<Connection, Error> {
-    let place = context.or_else(current_context).unwrap_or_else(|| config.cluster_url.to_string());
-    let project = (config.default_namespace != "default").then(|| config.default_namespace.as_str().into());
+async fn to_cluster(
+    config: Config,
+    context: Option<String>,
+    timeout: Option<Duration>,
+) -> Result<Connection, Error> {
+    let place = context
+        .or_else(current_context)
+        .unwrap_or_else(|| config.cluster_url.to_string());
+    let project =
+        (config.default_namespace != "default").then(|| config.default_namespace.as_str().into());
     let host = config.cluster_url.to_string();
     let client = Client::try_from(config).doing(|| format!("cannot connect to {host}"))?;
     let limit = timeout.unwrap_or(Duration::from_secs(15));
-    let who = tokio::time::timeout(limit, ask_who(&client)).await.map_err(|_| {
-        Error::new(Kind::TimedOut, format!("cannot connect to {host}"), format!("no answer within {limit:?}"))
-    })??;
-    Ok(Connection { client, who, setting: Setting::Cluster, project, place, local: None })
+    let who = tokio::time::timeout(limit, ask_who(&client))
+        .await
+        .map_err(|_| {
+            Error::new(
+                Kind::TimedOut,
+                format!("cannot connect to {host}"),
+                format!("no answer within {limit:?}"),
+            )
+        })??;
+    Ok(Connection {
+        client,
+        who,
+        setting: Setting::Cluster,
+        project,
+        place,
+        local: None,
+    })
 }
 
 fn current_context() -> Option<String> {
@@ -120,9 +159,15 @@ fn current_context() -> Option<String> {
 /// Who the API server takes us for. Servers older than 1.28 cannot say: then the name is empty.
 async fn ask_who(client: &Client) -> Result<User, Error> {
     let reviews: Api<SelfSubjectReview> = Api::all(client.clone());
-    match reviews.create(&PostParams::default(), &SelfSubjectReview::default()).await {
+    match reviews
+        .create(&PostParams::default(), &SelfSubjectReview::default())
+        .await
+    {
         Ok(review) => {
-            let info = review.status.and_then(|status| status.user_info).unwrap_or_default();
+            let info = review
+                .status
+                .and_then(|status| status.user_info)
+                .unwrap_or_default();
             Ok(User {
                 name: info.username.unwrap_or_default(),
                 uid: info.uid,
@@ -131,15 +176,25 @@ async fn ask_who(client: &Client) -> Result<User, Error> {
             })
         }
         Err(kube::Error::Api(status)) if matches!(status.code, 403 | 404) => Ok(User::default()),
-        Err(error) => Err(Error::from_kube("cannot ask the API server who we are", &error)),
+        Err(error) => Err(Error::from_kube(
+            "cannot ask the API server who we are",
+            &error,
+        )),
     }
 }
 
 async fn to_local(dir: PathBuf, as_whom: &Impersonate) -> Result<Connection, Error> {
     let place = format!("local {}", dir.display());
-    let identity = local::Identity { user: as_whom.user.clone(), groups: as_whom.groups.clone() };
+    let identity = local::Identity {
+        user: as_whom.user.clone(),
+        groups: as_whom.groups.clone(),
+    };
     let attached = local::attach(&dir, &identity).await.map_err(|error| {
-        Error::new(Kind::Unreachable, format!("cannot open the local cluster in {}", dir.display()), error.to_string())
+        Error::new(
+            Kind::Unreachable,
+            format!("cannot open the local cluster in {}", dir.display()),
+            error.to_string(),
+        )
     })?;
     Ok(Connection {
         client: attached.client.clone(),
@@ -156,7 +211,9 @@ impl Connection {
     pub fn acting_as(&self, user: &str, groups: &[&str]) -> Option<Self> {
         let attached = self.local.as_ref()?;
         let mut other = User::named(user);
-        other.groups.extend(groups.iter().map(|group| (*group).to_owned()));
+        other
+            .groups
+            .extend(groups.iter().map(|group| (*group).to_owned()));
         Some(self.as_user(attached, &other))
     }
 
@@ -168,6 +225,10 @@ impl Connection {
 
     fn as_user(&self, attached: &local::Attached, other: &User) -> Self {
         let who = attached.os_user().acting_as(other);
-        Self { client: attached.client_for(other), who, ..self.clone() }
+        Self {
+            client: attached.client_for(other),
+            who,
+            ..self.clone()
+        }
     }
 }

@@ -40,7 +40,11 @@ pub struct Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.why.is_empty() { f.write_str(&self.doing) } else { write!(f, "{}: {}", self.doing, self.why) }
+        if self.why.is_empty() {
+            f.write_str(&self.doing)
+        } else {
+            write!(f, "{}: {}", self.doing, self.why)
+        }
     }
 }
 
@@ -49,7 +53,12 @@ impl std::error::Error for Error {}
 impl Error {
     /// An error of our own making.
     pub fn new(kind: Kind, doing: impl Into<String>, why: impl Into<String>) -> Self {
-        Self { kind, doing: doing.into(), why: why.into(), hint: None }
+        Self {
+            kind,
+            doing: doing.into(),
+            why: why.into(),
+            hint: None,
+        }
     }
 
     /// The same with what to do next.
@@ -111,8 +120,14 @@ fn is_denial(message: &str) -> bool {
 
 /// The webhook's wrapper and repeated prefixes removed.
 fn clean(message: &str) -> String {
-    let inner = message.split_once("denied the request: ").map_or(message, |(_, inner)| inner);
-    inner.strip_prefix("Internal error occurred: ").unwrap_or(inner).trim().to_owned()
+    let inner = message
+        .split_once("denied the request: ")
+        .map_or(message, |(_, inner)| inner);
+    inner
+        .strip_prefix("Internal error occurred: ")
+        .unwrap_or(inner)
+        .trim()
+        .to_owned()
 }
 
 /// The innermost texts of an error chain; kube's outer ones only name their own types.
@@ -125,7 +140,9 @@ fn chain(error: &dyn std::error::Error) -> String {
     }
     let mut text = String::new();
     for (index, part) in texts.iter().enumerate() {
-        let repeats_next = texts.get(index + 1).is_some_and(|inner| part.ends_with(inner.as_str()));
+        let repeats_next = texts
+            .get(index + 1)
+            .is_some_and(|inner| part.ends_with(inner.as_str()));
         if repeats_next {
             continue;
         }
@@ -142,16 +159,32 @@ mod tests {
     use super::*;
 
     fn status(code: u16, message: &str) -> Status {
-        Status { code, message: message.into(), ..serde_json::from_str("{}").unwrap() }
+        Status {
+            code,
+            message: message.into(),
+            ..serde_json::from_str("{}").unwrap()
+        }
     }
 
     #[test]
     fn codes_and_kargos_disguised_denials() {
         let table = [
             (403, "x", Kind::Forbidden),
-            (404, "promotions.kargo.akuity.io \"p\" not found", Kind::NotFound),
-            (404, "the server could not find the requested resource", Kind::Absent),
-            (500, "admission webhook \"promotion\" denied the request: Internal error occurred: user ann is not permitted to promote", Kind::Forbidden),
+            (
+                404,
+                "promotions.kargo.akuity.io \"p\" not found",
+                Kind::NotFound,
+            ),
+            (
+                404,
+                "the server could not find the requested resource",
+                Kind::Absent,
+            ),
+            (
+                500,
+                "admission webhook \"promotion\" denied the request: Internal error occurred: user ann is not permitted to promote",
+                Kind::Forbidden,
+            ),
             (500, "etcdserver: leader changed", Kind::Unreachable),
             (422, "x", Kind::Invalid),
             (409, "x", Kind::Conflict),
@@ -168,6 +201,9 @@ mod tests {
             "admission webhook \"promotion.kargo.akuity.io\" denied the request: Freight is not available to this Stage",
         )));
         let error = Error::from_kube("cannot promote", &error);
-        assert_eq!(error.to_string(), "cannot promote: Freight is not available to this Stage");
+        assert_eq!(
+            error.to_string(),
+            "cannot promote: Freight is not available to this Stage"
+        );
     }
 }

@@ -1,10 +1,6 @@
 //! Finding objects by what people type: a name, the unique start of one, an alias; in one project or all.
 
-use kube::{
-    Api, Client, Resource,
-    api::ListParams,
-    core::NamespaceResourceScope,
-};
+use kube::{Api, Client, Resource, api::ListParams, core::NamespaceResourceScope};
 use serde::de::DeserializeOwned;
 
 use super::{Error, Kind, error::Doing};
@@ -46,14 +42,23 @@ impl Scope {
 /// Everything of one kind in scope, page by page.
 pub async fn list<K>(client: &Client, scope: &Scope) -> Result<Vec<K>, Error>
 where
-    K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Clone + DeserializeOwned + std::fmt::Debug,
+    K: Resource<Scope = NamespaceResourceScope, DynamicType = ()>
+        + Clone
+        + DeserializeOwned
+        + std::fmt::Debug,
 {
-    pages(scope.api(client), || format!("cannot list {} in {}", K::plural(&()), scope.describe())).await
+    pages(scope.api(client), || {
+        format!("cannot list {} in {}", K::plural(&()), scope.describe())
+    })
+    .await
 }
 
 /// All Projects.
 pub async fn projects(client: &Client) -> Result<Vec<Project>, Error> {
-    pages(Api::all(client.clone()), || "cannot list projects".to_owned()).await
+    pages(Api::all(client.clone()), || {
+        "cannot list projects".to_owned()
+    })
+    .await
 }
 
 async fn pages<K>(api: Api<K>, doing: impl Fn() -> String) -> Result<Vec<K>, Error>
@@ -73,7 +78,13 @@ where
 }
 
 /// What a name that somebody typed points at.
-fn choose<K>(found: Vec<K>, typed: &str, noun: &str, scope: &Scope, names: impl Fn(&K) -> Vec<String>) -> Result<K, Error>
+fn choose<K>(
+    found: Vec<K>,
+    typed: &str,
+    noun: &str,
+    scope: &Scope,
+    names: impl Fn(&K) -> Vec<String>,
+) -> Result<K, Error>
 where
     K: Resource,
 {
@@ -92,20 +103,35 @@ where
     let mut candidates = if hits.is_empty() { starts } else { hits };
     match (candidates.pop(), candidates.len()) {
         (Some(only), 0) => Ok(only),
-        (None, _) => Err(Error::new(Kind::NotFound, doing(), "there is none of that name")
-            .hint(format!("See what there is: tidewaiter get {noun}s -A"))),
+        (None, _) => Err(
+            Error::new(Kind::NotFound, doing(), "there is none of that name")
+                .hint(format!("See what there is: tidewaiter get {noun}s -A")),
+        ),
         (Some(last), others) => {
-            let mut shown: Vec<String> = candidates.iter().take(3).chain([&last]).map(full_name).collect();
+            let mut shown: Vec<String> = candidates
+                .iter()
+                .take(3)
+                .chain([&last])
+                .map(full_name)
+                .collect();
             shown.sort();
-            Err(Error::new(Kind::NotFound, doing(), format!("{} match: {}", others + 1, shown.join(", ")))
-                .hint("Type more of the name, or name the project with -n"))
+            Err(Error::new(
+                Kind::NotFound,
+                doing(),
+                format!("{} match: {}", others + 1, shown.join(", ")),
+            )
+            .hint("Type more of the name, or name the project with -n"))
         }
     }
 }
 
 fn full_name<K: Resource>(object: &K) -> String {
     let meta = object.meta();
-    format!("{}/{}", meta.namespace.as_deref().unwrap_or_default(), meta.name.as_deref().unwrap_or_default())
+    format!(
+        "{}/{}",
+        meta.namespace.as_deref().unwrap_or_default(),
+        meta.name.as_deref().unwrap_or_default()
+    )
 }
 
 /// The Promotion that `typed` names: exactly, or by the start of its name.
@@ -114,36 +140,67 @@ pub async fn promotion(client: &Client, scope: &Scope, typed: &str) -> Result<Pr
         match scope.api::<Promotion>(client).get_opt(typed).await {
             Ok(Some(promotion)) => return Ok(promotion),
             Ok(None) | Err(kube::Error::BuildRequest(_)) => {}
-            Err(error) => return Err(Error::from_kube(format!("cannot get promotion {typed:?}"), &error)),
+            Err(error) => {
+                return Err(Error::from_kube(
+                    format!("cannot get promotion {typed:?}"),
+                    &error,
+                ));
+            }
         }
     }
     let all = list::<Promotion>(client, scope).await?;
-    choose(all, typed, "promotion", scope, |promotion| vec![promotion.name().to_owned()])
+    choose(all, typed, "promotion", scope, |promotion| {
+        vec![promotion.name().to_owned()]
+    })
 }
 
 /// The Freight that `typed` names: by name, its start, or its alias.
 pub async fn freight(client: &Client, scope: &Scope, typed: &str) -> Result<Freight, Error> {
     let all = list::<Freight>(client, scope).await?;
-    choose(all, typed, "freight", scope, |freight| vec![freight.name().to_owned(), freight.alias().into()])
-        .map_err(|error| Error { hint: error.hint.map(|_| "See what there is: tidewaiter get freight -A".into()), ..error })
+    choose(all, typed, "freight", scope, |freight| {
+        vec![freight.name().to_owned(), freight.alias().into()]
+    })
+    .map_err(|error| Error {
+        hint: error
+            .hint
+            .map(|_| "See what there is: tidewaiter get freight -A".into()),
+        ..error
+    })
 }
 
 /// The Freight with exactly this alias.
-pub async fn freight_by_alias(client: &Client, scope: &Scope, alias: &str) -> Result<Freight, Error> {
+pub async fn freight_by_alias(
+    client: &Client,
+    scope: &Scope,
+    alias: &str,
+) -> Result<Freight, Error> {
     let all = list::<Freight>(client, scope).await?;
-    let hits = all.into_iter().filter(|freight| freight.alias().as_str() == alias).collect();
-    choose(hits, alias, "freight", scope, |freight| vec![freight.alias().into()])
+    let hits = all
+        .into_iter()
+        .filter(|freight| freight.alias().as_str() == alias)
+        .collect();
+    choose(hits, alias, "freight", scope, |freight| {
+        vec![freight.alias().into()]
+    })
 }
 
 /// The Stage of this exact name.
 pub async fn stage(client: &Client, scope: &Scope, name: &StageName) -> Result<Stage, Error> {
-    let hits: Vec<Stage> =
-        list::<Stage>(client, scope).await?.into_iter().filter(|stage| stage.name() == name.as_str()).collect();
-    choose(hits, name.as_str(), "stage", scope, |stage| vec![stage.name().to_owned()])
+    let hits: Vec<Stage> = list::<Stage>(client, scope)
+        .await?
+        .into_iter()
+        .filter(|stage| stage.name() == name.as_str())
+        .collect();
+    choose(hits, name.as_str(), "stage", scope, |stage| {
+        vec![stage.name().to_owned()]
+    })
 }
 
 /// The requests of a Promotion, oldest first.
-pub async fn requests_of(client: &Client, promotion: &Promotion) -> Result<Vec<ApprovalRequest>, Error> {
+pub async fn requests_of(
+    client: &Client,
+    promotion: &Promotion,
+) -> Result<Vec<ApprovalRequest>, Error> {
     let scope = Scope::Project(promotion.project());
     let mut requests: Vec<ApprovalRequest> = list::<ApprovalRequest>(client, &scope)
         .await?

@@ -43,10 +43,20 @@ pub enum Claim {
 }
 
 /// Whether somebody holds the claim `name`, as far as can be told without waiting.
-pub async fn is_held(client: &Client, namespace: &str, name: &str, has_ended: fn(&str) -> bool) -> Result<bool, Error> {
+pub async fn is_held(
+    client: &Client,
+    namespace: &str,
+    name: &str,
+    has_ended: fn(&str) -> bool,
+) -> Result<bool, Error> {
     let api: Api<Lease> = Api::namespaced(client.clone(), namespace);
-    let lease = api.get_opt(name).await.doing(|| format!("cannot read lease {name}"))?;
-    let holder = lease.and_then(|lease| lease.spec).and_then(|spec| spec.holder_identity);
+    let lease = api
+        .get_opt(name)
+        .await
+        .doing(|| format!("cannot read lease {name}"))?;
+    let holder = lease
+        .and_then(|lease| lease.spec)
+        .and_then(|spec| spec.holder_identity);
     Ok(holder.is_some_and(|holder| !holder.is_empty() && !has_ended(&holder)))
 }
 
@@ -64,9 +74,21 @@ pub struct Claims {
 impl Claims {
     /// The claim `name` (not Kargo's heartbeat, which is no lock), for the process that calls itself `holder`.
     /// `has_ended` may know that a holder is gone, so that its term need not be waited for.
-    pub fn new(client: Client, namespace: &str, name: &str, holder: &str, has_ended: fn(&str) -> bool) -> Self {
+    pub fn new(
+        client: Client,
+        namespace: &str,
+        name: &str,
+        holder: &str,
+        has_ended: fn(&str) -> bool,
+    ) -> Self {
         let api = Api::namespaced(client, namespace);
-        Self { api, name: name.to_owned(), holder: holder.to_owned(), has_ended, seen: None }
+        Self {
+            api,
+            name: name.to_owned(),
+            holder: holder.to_owned(),
+            has_ended,
+            seen: None,
+        }
     }
 
     /// Takes the claim where it is free or has lapsed, renews it where it is ours.
@@ -83,13 +105,16 @@ impl Claims {
                 return Ok(Claim::Taken { by: holder, left });
             }
         }
-        let transitions = spec.lease_transitions.unwrap_or_default() + i32::from(holder != self.holder);
+        let transitions =
+            spec.lease_transitions.unwrap_or_default() + i32::from(holder != self.holder);
         self.replace(lease, transitions, &holder, &doing).await
     }
 
     /// How long the present holder may still be silent, by what this process has seen of it.
     fn time_left(&mut self, lease: &Lease, spec: &LeaseSpec) -> Duration {
-        let term = Duration::from_secs(u64::try_from(spec.lease_duration_seconds.unwrap_or_default()).unwrap_or(15));
+        let term = Duration::from_secs(
+            u64::try_from(spec.lease_duration_seconds.unwrap_or_default()).unwrap_or(15),
+        );
         let version = lease.metadata.resource_version.clone().unwrap_or_default();
         let now = tokio::time::Instant::now();
         match &self.seen {
@@ -103,21 +128,50 @@ impl Claims {
 
     async fn create(&self, doing: &str) -> Result<Claim, Error> {
         let lease = Lease {
-            metadata: ObjectMeta { name: Some(self.name.clone()), ..ObjectMeta::default() },
+            metadata: ObjectMeta {
+                name: Some(self.name.clone()),
+                ..ObjectMeta::default()
+            },
             spec: Some(self.spec(0, None)),
         };
-        match self.api.create(&PostParams::default(), &lease).await.doing(|| doing.to_owned()) {
-            Ok(_) => Ok(Claim::Held(Epoch { holder: self.holder.clone(), transitions: 0 })),
+        match self
+            .api
+            .create(&PostParams::default(), &lease)
+            .await
+            .doing(|| doing.to_owned())
+        {
+            Ok(_) => Ok(Claim::Held(Epoch {
+                holder: self.holder.clone(),
+                transitions: 0,
+            })),
             Err(error) if error.kind == Kind::Conflict => self.taken(),
             Err(error) => Err(error),
         }
     }
 
-    async fn replace(&self, mut lease: Lease, transitions: i32, before: &str, doing: &str) -> Result<Claim, Error> {
-        let acquired = lease.spec.as_ref().and_then(|spec| spec.acquire_time.clone()).filter(|_| before == self.holder);
+    async fn replace(
+        &self,
+        mut lease: Lease,
+        transitions: i32,
+        before: &str,
+        doing: &str,
+    ) -> Result<Claim, Error> {
+        let acquired = lease
+            .spec
+            .as_ref()
+            .and_then(|spec| spec.acquire_time.clone())
+            .filter(|_| before == self.holder);
         lease.spec = Some(self.spec(transitions, acquired));
-        match self.api.replace(&self.name, &PostParams::default(), &lease).await.doing(|| doing.to_owned()) {
-            Ok(_) => Ok(Claim::Held(Epoch { holder: self.holder.clone(), transitions })),
+        match self
+            .api
+            .replace(&self.name, &PostParams::default(), &lease)
+            .await
+            .doing(|| doing.to_owned())
+        {
+            Ok(_) => Ok(Claim::Held(Epoch {
+                holder: self.holder.clone(),
+                transitions,
+            })),
             Err(error) if error.kind == Kind::Conflict => self.taken(),
             Err(error) => Err(error),
         }
@@ -125,7 +179,10 @@ impl Claims {
 
     /// Another process was faster: its claim is seen at the next attempt.
     fn taken(&self) -> Result<Claim, Error> {
-        Ok(Claim::Taken { by: "another process".into(), left: TERM })
+        Ok(Claim::Taken {
+            by: "another process".into(),
+            left: TERM,
+        })
     }
 
     fn spec(&self, transitions: i32, acquired: Option<MicroTime>) -> LeaseSpec {
@@ -143,12 +200,23 @@ impl Claims {
     /// Gives the claim back, so that the next process need not wait for it to lapse.
     pub async fn release(&self) -> Result<(), Error> {
         let doing = || format!("cannot release lease {}", self.name);
-        let Some(mut lease) = self.api.get_opt(&self.name).await.doing(doing)? else { return Ok(()) };
-        let Some(spec) = lease.spec.as_mut().filter(|spec| spec.holder_identity.as_deref() == Some(&self.holder)) else {
+        let Some(mut lease) = self.api.get_opt(&self.name).await.doing(doing)? else {
+            return Ok(());
+        };
+        let Some(spec) = lease
+            .spec
+            .as_mut()
+            .filter(|spec| spec.holder_identity.as_deref() == Some(&self.holder))
+        else {
             return Ok(());
         };
         spec.holder_identity = Some(String::new());
-        match self.api.replace(&self.name, &PostParams::default(), &lease).await.doing(doing) {
+        match self
+            .api
+            .replace(&self.name, &PostParams::default(), &lease)
+            .await
+            .doing(doing)
+        {
             Err(error) if error.kind != Kind::Conflict => Err(error),
             _ => Ok(()),
         }

@@ -17,8 +17,14 @@ use crate::{
 /// The Project's directory. Where its ServiceAccounts may not be read, rules by role cannot be judged here.
 pub async fn directory(client: &Client, project: &ProjectName) -> Directory {
     let accounts = find::list::<ServiceAccount>(client, &Scope::Project(project.clone())).await;
-    let roles = accounts.ok().map(|accounts| accounts.iter().filter_map(role).collect::<BTreeMap<_, _>>());
-    Directory { project: project.clone(), identity: Identity::default(), roles }
+    let roles = accounts
+        .ok()
+        .map(|accounts| accounts.iter().filter_map(role).collect::<BTreeMap<_, _>>());
+    Directory {
+        project: project.clone(),
+        identity: Identity::default(),
+        roles,
+    }
 }
 
 fn role(account: &ServiceAccount) -> Option<(String, who::Claims)> {
@@ -30,5 +36,9 @@ fn role(account: &ServiceAccount) -> Option<(String, who::Claims)> {
 
 /// The user as the rules know people.
 pub fn person(user: &User) -> Person {
-    Person { name: user.name.clone(), uid: user.uid.clone().unwrap_or_default(), groups: user.groups.clone() }
+    Person {
+        name: user.name.clone(),
+        uid: user.uid.clone().unwrap_or_default(),
+        groups: user.groups.clone(),
+    }
 }

@@ -56,27 +56,46 @@ fn resource(kind: Kind) -> ApiResource {
         Kind::ServiceAccount => ("", "v1", "serviceaccounts"),
         Kind::Event => ("", "v1", "events"),
     };
-    ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(group, version, kind.as_str()), plural)
+    ApiResource::from_gvk_with_plural(
+        &GroupVersionKind::gvk(group, version, kind.as_str()),
+        plural,
+    )
 }
 
 /// What the server's answer means for the engine.
 fn failed(key: &Key, doing: &str, error: kube::Error) -> PortError {
     let doing = format!("{doing} {key}");
-    let kube::Error::Api(status) = &error else { return PortError::Unreachable { doing, source: Box::new(error) } };
+    let kube::Error::Api(status) = &error else {
+        return PortError::Unreachable {
+            doing,
+            source: Box::new(error),
+        };
+    };
     let said = status.message.clone();
     match kind_of(status) {
         Answer::Conflict => PortError::Conflict { key: key.clone() },
         Answer::NotFound => PortError::Gone { key: key.clone() },
         _ if status.code == 413 || said.contains("too large") || said.contains("Too long") => {
-            PortError::TooLarge { key: key.clone(), said }
+            PortError::TooLarge {
+                key: key.clone(),
+                said,
+            }
         }
-        Answer::Forbidden | Answer::Unauthorised | Answer::Invalid | Answer::Absent => PortError::Forbidden { doing, said },
-        Answer::Unreachable | Answer::TimedOut => PortError::Unreachable { doing, source: Box::new(error) },
+        Answer::Forbidden | Answer::Unauthorised | Answer::Invalid | Answer::Absent => {
+            PortError::Forbidden { doing, said }
+        }
+        Answer::Unreachable | Answer::TimedOut => PortError::Unreachable {
+            doing,
+            source: Box::new(error),
+        },
     }
 }
 
 fn value_of(key: &Key, object: &DynamicObject) -> Result<Value, PortError> {
-    serde_json::to_value(object).map_err(|source| PortError::Unreadable { key: key.clone(), source })
+    serde_json::to_value(object).map_err(|source| PortError::Unreadable {
+        key: key.clone(),
+        source,
+    })
 }
 
 #[async_trait]
@@ -90,7 +109,11 @@ impl Port for KubePort {
         }
     }
 
-    async fn list(&self, kind: Kind, project: Option<&ProjectName>) -> Result<Vec<Value>, PortError> {
+    async fn list(
+        &self,
+        kind: Kind,
+        project: Option<&ProjectName>,
+    ) -> Result<Vec<Value>, PortError> {
         let api = match project {
             Some(project) => self.api(kind, project),
             None => Api::all_with(self.client.clone(), &resource(kind)),
@@ -99,7 +122,10 @@ impl Port for KubePort {
         let mut params = ListParams::default().limit(PAGE);
         let mut found = Vec::new();
         loop {
-            let page = api.list(&params).await.map_err(|error| failed(&key, "listing", error))?;
+            let page = api
+                .list(&params)
+                .await
+                .map_err(|error| failed(&key, "listing", error))?;
             for object in &page.items {
                 found.push(with_types(kind, value_of(&key, object)?));
             }
@@ -119,7 +145,11 @@ impl Port for KubePort {
                     Heard::Change(change) => vec![change],
                     Heard::Listed(kind) => {
                         let was_missing = missing.remove(&kind);
-                        if was_missing && missing.is_empty() { vec![Change::Synced] } else { Vec::new() }
+                        if was_missing && missing.is_empty() {
+                            vec![Change::Synced]
+                        } else {
+                            Vec::new()
+                        }
                     }
                 };
                 stream::iter(changes)
@@ -134,15 +164,39 @@ impl Port for KubePort {
             Part::Main => api.patch(&key.name, &params, &patch).await,
             Part::Status => api.patch_status(&key.name, &params, &patch).await,
         };
-        value_of(key, &patched.map_err(|error| failed(key, "changing", error))?)
+        value_of(
+            key,
+            &patched.map_err(|error| failed(key, "changing", error))?,
+        )
     }
 
-    async fn create(&self, kind: Kind, project: &ProjectName, object: Value) -> Result<Value, PortError> {
-        let key = Key::new(kind, project, object.pointer("/metadata/name").and_then(Value::as_str).unwrap_or("(new)"));
+    async fn create(
+        &self,
+        kind: Kind,
+        project: &ProjectName,
+        object: Value,
+    ) -> Result<Value, PortError> {
+        let key = Key::new(
+            kind,
+            project,
+            object
+                .pointer("/metadata/name")
+                .and_then(Value::as_str)
+                .unwrap_or("(new)"),
+        );
         let object: DynamicObject =
-            serde_json::from_value(object).map_err(|source| PortError::Unreadable { key: key.clone(), source })?;
-        let created = self.api(kind, project).create(&PostParams::default(), &object).await;
-        value_of(&key, &created.map_err(|error| failed(&key, "creating", error))?)
+            serde_json::from_value(object).map_err(|source| PortError::Unreadable {
+                key: key.clone(),
+                source,
+            })?;
+        let created = self
+            .api(kind, project)
+            .create(&PostParams::default(), &object)
+            .await;
+        value_of(
+            &key,
+            &created.map_err(|error| failed(&key, "creating", error))?,
+        )
     }
 }
 
@@ -150,7 +204,8 @@ impl Port for KubePort {
 fn with_types(kind: Kind, mut value: Value) -> Value {
     if let Some(map) = value.as_object_mut() {
         map.entry("kind").or_insert_with(|| kind.as_str().into());
-        map.entry("apiVersion").or_insert_with(|| resource(kind).api_version.into());
+        map.entry("apiVersion")
+            .or_insert_with(|| resource(kind).api_version.into());
     }
     value
 }
@@ -171,7 +226,11 @@ fn follow_kind(client: Client, kind: Kind) -> BoxStream<'static, Heard> {
             stream::iter(match event {
                 Ok(event) => book.enter(kind, event),
                 Err(error) => {
-                    tracing::warn!(kind = kind.as_str(), error = &error as &dyn std::error::Error, "a watch fails");
+                    tracing::warn!(
+                        kind = kind.as_str(),
+                        error = &error as &dyn std::error::Error,
+                        "a watch fails"
+                    );
                     Vec::new()
                 }
             })
@@ -200,7 +259,10 @@ impl Book {
             Event::InitDone => {
                 let listed = std::mem::take(&mut self.listing);
                 let gone: Vec<_> = self.known.difference(&listed).cloned().collect();
-                let mut heard: Vec<Heard> = gone.into_iter().map(|name| self.delete(kind, name)).collect();
+                let mut heard: Vec<Heard> = gone
+                    .into_iter()
+                    .map(|name| self.delete(kind, name))
+                    .collect();
                 heard.push(Heard::Listed(kind));
                 heard
             }
@@ -212,16 +274,26 @@ impl Book {
     fn apply(&mut self, kind: Kind, object: &DynamicObject) -> Vec<Heard> {
         self.known.insert(name_of(object));
         let value = serde_json::to_value(object).map(|value| with_types(kind, value));
-        value.into_iter().map(|value| Heard::Change(Change::Applied(kind, value))).collect()
+        value
+            .into_iter()
+            .map(|value| Heard::Change(Change::Applied(kind, value)))
+            .collect()
     }
 
     fn delete(&mut self, kind: Kind, name: (String, String)) -> Heard {
         self.known.remove(&name);
-        Heard::Change(Change::Deleted(Key::new(kind, &name.0.as_str().into(), name.1)))
+        Heard::Change(Change::Deleted(Key::new(
+            kind,
+            &name.0.as_str().into(),
+            name.1,
+        )))
     }
 }
 
 fn name_of(object: &DynamicObject) -> (String, String) {
     let text = |field: &Option<String>| field.clone().unwrap_or_default();
-    (text(&object.metadata.namespace), text(&object.metadata.name))
+    (
+        text(&object.metadata.namespace),
+        text(&object.metadata.name),
+    )
 }

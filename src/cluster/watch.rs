@@ -38,7 +38,10 @@ pub enum Change<R> {
 }
 
 /// The changes of one kind, made into rows by `row`. Runs for ever; drop it to stop.
-pub fn rows<K, R>(api: Api<K>, row: impl Fn(&K) -> R + Send + 'static) -> impl Stream<Item = Change<R>> + Send
+pub fn rows<K, R>(
+    api: Api<K>,
+    row: impl Fn(&K) -> R + Send + 'static,
+) -> impl Stream<Item = Change<R>> + Send
 where
     K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + 'static,
     R: Send + 'static,
@@ -70,17 +73,23 @@ where
 /// The events of one kind, whole objects, for ever. A watch that cannot *start* because its version is too old
 /// (some proxies answer HTTP 410 where the API server sends the event) begins again with a list: kube's own watcher
 /// would ask for that version for ever.
-pub fn objects<K>(api: Api<K>, config: watcher::Config) -> impl Stream<Item = watcher::Result<Event<K>>> + Send
+pub fn objects<K>(
+    api: Api<K>,
+    config: watcher::Config,
+) -> impl Stream<Item = watcher::Result<Event<K>>> + Send
 where
     K: Resource + Clone + Debug + DeserializeOwned + Send + 'static,
 {
     let begin = move || {
-        watcher::watcher(api.clone(), config.clone().page_size(PAGE)).backoff(Pauses::default()).boxed()
+        watcher::watcher(api.clone(), config.clone().page_size(PAGE))
+            .backoff(Pauses::default())
+            .boxed()
     };
     let first = begin();
     stream::unfold((first, begin), |(mut running, begin)| async move {
         let event = running.next().await?;
-        if matches!(&event, Err(watcher::Error::WatchStartFailed(kube::Error::Api(status))) if status.code == 410) {
+        if matches!(&event, Err(watcher::Error::WatchStartFailed(kube::Error::Api(status))) if status.code == 410)
+        {
             running = begin();
         }
         Some((event, (running, begin)))

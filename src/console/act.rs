@@ -33,7 +33,9 @@ pub fn perform(state: &mut State, command: Command) -> Vec<Effect> {
         Command::Refresh => return refresh(state),
         Command::Verify => return verify(state),
         Command::Copy => {
-            let Some(text) = subject::text(state) else { return Vec::new() };
+            let Some(text) = subject::text(state) else {
+                return Vec::new();
+            };
             state.note(Tone::Note, format!("copied {} bytes", text.len()));
             return vec![Effect::Copy(text)];
         }
@@ -52,7 +54,12 @@ pub fn perform(state: &mut State, command: Command) -> Vec<Effect> {
             let before = state.lenses.get(state.place().kind()).filter.clone();
             state.prompt = Some(Prompt::Filter { before });
         }
-        Command::Palette => state.prompt = Some(Prompt::Palette { text: String::new(), at: 0 }),
+        Command::Palette => {
+            state.prompt = Some(Prompt::Palette {
+                text: String::new(),
+                at: 0,
+            })
+        }
         Command::Help => over(state, Place::Help),
         Command::Log => over(state, Place::Log),
         Command::Errors => over(state, Place::Errors),
@@ -90,7 +97,10 @@ fn over(state: &mut State, place: Place) {
         state.pop();
         return;
     }
-    let scroll = Scroll { top: 0, follow: place != Place::Help };
+    let scroll = Scroll {
+        top: 0,
+        follow: place != Place::Help,
+    };
     state.push(match place {
         Place::Log => Screen::Log(scroll),
         Place::Errors => Screen::Errors(scroll),
@@ -103,7 +113,10 @@ fn open(state: &mut State) {
     match state.screen() {
         Screen::List(Kind::Requests) => {
             if let Some(key) = tables.requests.current().map(Row::key) {
-                state.push(Screen::Request(Box::new(OpenRequest { key, scroll: Scroll::default() })));
+                state.push(Screen::Request(Box::new(OpenRequest {
+                    key,
+                    scroll: Scroll::default(),
+                })));
             }
         }
         Screen::List(Kind::Stages) => {
@@ -113,13 +126,26 @@ fn open(state: &mut State) {
         }
         Screen::List(Kind::Freight) => {
             if let Some(row) = tables.freight.current() {
-                promotions_of(state, tables.index.freight_text(&row.project, &row.name).to_owned());
+                promotions_of(
+                    state,
+                    tables
+                        .index
+                        .freight_text(&row.project, &row.name)
+                        .to_owned(),
+                );
             }
         }
         Screen::Request(_) => {
             if let Ok(row) = subject::request(state) {
                 let name = row.promotion.to_string();
-                open_promotion(state, Key { project: row.project, name, uid: row.promotion_uid });
+                open_promotion(
+                    state,
+                    Key {
+                        project: row.project,
+                        name,
+                        uid: row.promotion_uid,
+                    },
+                );
             }
         }
         _ => {
@@ -148,20 +174,45 @@ fn open_promotion(state: &mut State, key: Key) {
 }
 
 fn refresh(state: &mut State) -> Vec<Effect> {
-    let Some(row) = subject::promotion(state) else { return Vec::new() };
-    let id = state.begin(Pending { text: format!("refreshing {}", row.name), retry: None });
-    vec![Effect::Act { id, action: Action::Refresh { promotion: row.key() } }]
+    let Some(row) = subject::promotion(state) else {
+        return Vec::new();
+    };
+    let id = state.begin(Pending {
+        text: format!("refreshing {}", row.name),
+        retry: None,
+    });
+    vec![Effect::Act {
+        id,
+        action: Action::Refresh {
+            promotion: row.key(),
+        },
+    }]
 }
 
 fn verify(state: &mut State) -> Vec<Effect> {
-    let Some((project, stage)) = subject::stage(state) else { return Vec::new() };
-    let id = state.begin(Pending { text: format!("verifying {project}/{stage}"), retry: None });
-    vec![Effect::Act { id, action: Action::Verify { project, stage } }]
+    let Some((project, stage)) = subject::stage(state) else {
+        return Vec::new();
+    };
+    let id = state.begin(Pending {
+        text: format!("verifying {project}/{stage}"),
+        retry: None,
+    });
+    vec![Effect::Act {
+        id,
+        action: Action::Verify { project, stage },
+    }]
 }
 
 fn sort(state: &mut State, column: Column) {
     let kind = state.place().kind();
     let sort = &mut state.lenses.get_mut(kind).sort;
-    *sort = if sort.column == column { Sort { column, reversed: !sort.reversed } } else { Sort::by(column) };
+    *sort = if sort.column == column {
+        Sort {
+            column,
+            reversed: !sort.reversed,
+        }
+    } else {
+        Sort::by(column)
+    };
     feed::reshape(state, kind);
 }

@@ -22,12 +22,19 @@ pub struct Clock {
 impl Clock {
     /// A clock that stands at `now` and tells times of day in `zone`.
     pub fn at(now: Timestamp, zone: TimeZone) -> Self {
-        Self { now: now.as_second(), zone, next: Cell::new(None) }
+        Self {
+            now: now.as_second(),
+            zone,
+            next: Cell::new(None),
+        }
     }
 
     /// When the first of the texts told so far changes.
     pub fn next_change(&self) -> Option<Timestamp> {
-        self.next.get().and_then(|second| Instant::from_second(second).ok()).map(Timestamp)
+        self.next
+            .get()
+            .and_then(|second| Instant::from_second(second).ok())
+            .map(Timestamp)
     }
 
     /// Time since `since` in one unit (`59s`, `77m`, `26d`) or two (`2y4d`); never negative.
@@ -36,7 +43,9 @@ impl Clock {
         let seconds = u64::try_from(self.now.saturating_sub(start)).unwrap_or_default();
         let (text, step) = in_words(seconds);
         // A moment ahead of this clock reads 0s until this clock has caught up.
-        let changes = start.max(self.now.saturating_sub_unsigned(seconds)).saturating_add_unsigned(step);
+        let changes = start
+            .max(self.now.saturating_sub_unsigned(seconds))
+            .saturating_add_unsigned(step);
         self.remember(changes);
         text
     }
@@ -48,7 +57,9 @@ impl Clock {
 
     /// Time until `moment`, or none where it is past.
     pub fn left(&self, moment: Timestamp) -> Option<String> {
-        let seconds = u64::try_from(moment.as_second().saturating_sub(self.now)).ok().filter(|seconds| *seconds > 0)?;
+        let seconds = u64::try_from(moment.as_second().saturating_sub(self.now))
+            .ok()
+            .filter(|seconds| *seconds > 0)?;
         self.counts_down(moment);
         Some(human(Duration::from_secs(seconds)))
     }
@@ -57,7 +68,11 @@ impl Clock {
     pub fn counts_down(&self, moment: Timestamp) {
         match u64::try_from(moment.as_second().saturating_sub(self.now)) {
             Ok(seconds @ MINUTE..) => {
-                self.remember(self.now.saturating_add_unsigned(seconds % MINUTE).saturating_add(1));
+                self.remember(
+                    self.now
+                        .saturating_add_unsigned(seconds % MINUTE)
+                        .saturating_add(1),
+                );
             }
             Ok(_) => self.remember(self.now.saturating_add(1)),
             Err(_) => {}
@@ -74,12 +89,20 @@ impl Clock {
 
     /// Date and time of day with the zone beside it.
     pub fn time(&self, moment: Timestamp) -> String {
-        moment.0.to_zoned(self.zone.clone()).strftime("%Y-%m-%d %H:%M:%S %Z").to_string()
+        moment
+            .0
+            .to_zoned(self.zone.clone())
+            .strftime("%Y-%m-%d %H:%M:%S %Z")
+            .to_string()
     }
 
     /// Time of day with the zone beside it, for moments of today.
     pub fn time_of_day(&self, moment: Timestamp) -> String {
-        moment.0.to_zoned(self.zone.clone()).strftime("%H:%M:%S %Z").to_string()
+        moment
+            .0
+            .to_zoned(self.zone.clone())
+            .strftime("%H:%M:%S %Z")
+            .to_string()
     }
 
     /// Remembers that what is shown changes just after `moment`, if that is still to come.
@@ -99,7 +122,12 @@ impl Clock {
 
 /// The text for so many seconds, and at how many seconds it becomes another.
 fn in_words(seconds: u64) -> (String, u64) {
-    let in_unit = |unit: u64, sign: &str| (format!("{}{sign}", seconds / unit), (seconds / unit + 1) * unit);
+    let in_unit = |unit: u64, sign: &str| {
+        (
+            format!("{}{sign}", seconds / unit),
+            (seconds / unit + 1) * unit,
+        )
+    };
     match seconds {
         0..MINUTE => in_unit(1, "s"),
         MINUTE..6_000 => in_unit(MINUTE, "m"),
@@ -107,7 +135,10 @@ fn in_words(seconds: u64) -> (String, u64) {
         172_800..63_072_000 => in_unit(DAY, "d"),
         _ => {
             let days = seconds % YEAR / DAY;
-            (format!("{}y{days}d", seconds / YEAR), (seconds / DAY + 1) * DAY)
+            (
+                format!("{}y{days}d", seconds / YEAR),
+                (seconds / DAY + 1) * DAY,
+            )
         }
     }
 }
@@ -117,7 +148,9 @@ pub fn duration(span: Duration) -> String {
     match span.as_millis() {
         0 => "<1s".to_owned(),
         millis @ 1..1_000 => format!("{millis}ms"),
-        millis @ 1_000..10_000 if millis % 1_000 != 0 => format!("{}.{}s", millis / 1_000, millis % 1_000 / 100),
+        millis @ 1_000..10_000 if millis % 1_000 != 0 => {
+            format!("{}.{}s", millis / 1_000, millis % 1_000 / 100)
+        }
         _ => in_words(span.as_secs()).0,
     }
 }
@@ -155,14 +188,22 @@ mod tests {
         assert_eq!(clock.next_change(), None);
         clock.age(at("2026-06-01T10:00:00Z"));
         clock.age(at("2026-06-01T11:59:58Z"));
-        assert_eq!(clock.next_change().unwrap().to_string(), "2026-06-01T12:00:01Z");
+        assert_eq!(
+            clock.next_change().unwrap().to_string(),
+            "2026-06-01T12:00:01Z"
+        );
     }
 
     #[test]
     fn durations_have_a_fitting_unit() {
-        for (millis, text) in
-            [(0, "<1s"), (2, "2ms"), (999, "999ms"), (1_450, "1.4s"), (1_000, "1s"), (3_600_000, "60m")]
-        {
+        for (millis, text) in [
+            (0, "<1s"),
+            (2, "2ms"),
+            (999, "999ms"),
+            (1_450, "1.4s"),
+            (1_000, "1s"),
+            (3_600_000, "60m"),
+        ] {
             assert_eq!(duration(Duration::from_millis(millis)), text);
         }
     }
@@ -171,16 +212,31 @@ mod tests {
     fn times_name_their_zone_on_the_night_clocks_change_c92() {
         let oslo = TimeZone::get("Europe/Oslo").unwrap();
         let clock = Clock::at(at("2026-10-25T02:00:00Z"), oslo);
-        assert_eq!(clock.time(at("2026-10-25T00:30:00Z")), "2026-10-25 02:30:00 CEST");
-        assert_eq!(clock.time(at("2026-10-25T01:30:00.5Z")), "2026-10-25 02:30:00 CET");
-        let clock = Clock::at(at("2026-10-25T02:00:00Z"), TimeZone::get("Asia/Kolkata").unwrap());
-        assert_eq!(clock.time_of_day(at("2026-10-25T00:30:00Z")), "06:00:00 IST");
+        assert_eq!(
+            clock.time(at("2026-10-25T00:30:00Z")),
+            "2026-10-25 02:30:00 CEST"
+        );
+        assert_eq!(
+            clock.time(at("2026-10-25T01:30:00.5Z")),
+            "2026-10-25 02:30:00 CET"
+        );
+        let clock = Clock::at(
+            at("2026-10-25T02:00:00Z"),
+            TimeZone::get("Asia/Kolkata").unwrap(),
+        );
+        assert_eq!(
+            clock.time_of_day(at("2026-10-25T00:30:00Z")),
+            "06:00:00 IST"
+        );
     }
 
     #[test]
     fn time_left_runs_out() {
         let clock = Clock::at(at("2026-06-01T12:00:00Z"), TimeZone::UTC);
-        assert_eq!(clock.left(at("2026-06-01T12:00:30Z")).as_deref(), Some("30s"));
+        assert_eq!(
+            clock.left(at("2026-06-01T12:00:30Z")).as_deref(),
+            Some("30s")
+        );
         assert_eq!(clock.left(at("2026-06-01T12:00:00Z")), None);
     }
 }

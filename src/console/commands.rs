@@ -105,12 +105,26 @@ use Group::{Act, Move, Program, See, Sort};
 use Place as P;
 
 const LISTS: &[Place] = &[P::Promotions, P::Approvals, P::Stages, P::Freight];
-const OPENABLE: &[Place] = &[P::Promotions, P::Approvals, P::Request, P::Stages, P::Freight];
+const OPENABLE: &[Place] = &[
+    P::Promotions,
+    P::Approvals,
+    P::Request,
+    P::Stages,
+    P::Freight,
+];
 const PROMOTION: &[Place] = &[P::Promotions, P::Promotion];
 const GATE: &[Place] = &[P::Promotions, P::Promotion, P::Approvals, P::Request];
 const STAGED: &[Place] = &[P::Promotions, P::Promotion, P::Stages];
 const PROMOTABLE: &[Place] = &[P::Promotions, P::Promotion, P::Stages, P::Freight];
-const OBJECTS: &[Place] = &[P::Promotions, P::Promotion, P::Approvals, P::Request, P::Stages, P::Freight, P::Errors];
+const OBJECTS: &[Place] = &[
+    P::Promotions,
+    P::Promotion,
+    P::Approvals,
+    P::Request,
+    P::Stages,
+    P::Freight,
+    P::Errors,
+];
 
 macro_rules! table {
     ($($command:expr, $name:literal, [$($key:literal),*], $brief:literal, $help:literal, $group:expr, $places:expr;)+) => {
@@ -174,7 +188,9 @@ pub const TABLE: &[Spec] = table! {
 
 /// What a key asks for there.
 pub fn pressed(chord: Chord, place: Place) -> Option<&'static Spec> {
-    TABLE.iter().find(|spec| spec.is_on(place) && spec.keys.iter().any(|key| chord.is(key)))
+    TABLE
+        .iter()
+        .find(|spec| spec.is_on(place) && spec.keys.iter().any(|key| chord.is(key)))
 }
 
 /// The line of a command.

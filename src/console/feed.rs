@@ -38,7 +38,9 @@ pub fn apply(state: &mut State, event: FeedEvent) {
             tables.freight.apply(change, &view);
         }
         FeedEvent::Requests(change) => {
-            let Tables { index, requests, .. } = &mut state.tables;
+            let Tables {
+                index, requests, ..
+            } = &mut state.tables;
             index.request(&change, requests);
             let (view, tables) = state.split(kind);
             tables.requests.apply(change, &view);
@@ -70,7 +72,12 @@ pub fn reshape(state: &mut State, kind: Kind) {
 
 /// Filters and sorts every table anew.
 pub fn reshape_all(state: &mut State) {
-    for kind in [Kind::Promotions, Kind::Stages, Kind::Freight, Kind::Requests] {
+    for kind in [
+        Kind::Promotions,
+        Kind::Stages,
+        Kind::Freight,
+        Kind::Requests,
+    ] {
         reshape(state, kind);
     }
 }

@@ -35,12 +35,18 @@ pub fn now() -> Timestamp {
 
 /// So many seconds before now.
 pub fn ago(seconds: i64) -> Option<Timestamp> {
-    Some(Timestamp(jiff::Timestamp::from_second(now().as_second() - seconds).unwrap()))
+    Some(Timestamp(
+        jiff::Timestamp::from_second(now().as_second() - seconds).unwrap(),
+    ))
 }
 
 pub fn context() -> Context {
     Context {
-        person: Person { name: "ann".into(), uid: String::new(), groups: vec!["leads".into()] },
+        person: Person {
+            name: "ann".into(),
+            uid: String::new(),
+            groups: vec!["leads".into()],
+        },
         place: "prod-eu".into(),
         project: None,
         readonly: false,
@@ -95,7 +101,11 @@ pub fn request(project: &str, stage: &str, promotion: &str, step: &str) -> Reque
         promotion_uid: format!("uid-{promotion}").into(),
         step: step.into(),
         phase: RequestPhase::Open,
-        approvers: vec![ApproverRule { claim: "groups".into(), value: "leads".into(), ..ApproverRule::default() }],
+        approvers: vec![ApproverRule {
+            claim: "groups".into(),
+            value: "leads".into(),
+            ..ApproverRule::default()
+        }],
         min_approvals: 2,
         exclude_creator: false,
         creator: "kubernetes:bob".into(),
@@ -119,7 +129,10 @@ pub fn stage(project: &str, name: &str) -> StageRow {
         control_flow: false,
         requests: vec![FreightRequest {
             origin: Origin::warehouse("app"),
-            sources: FreightSources { direct: true, ..FreightSources::default() },
+            sources: FreightSources {
+                direct: true,
+                ..FreightSources::default()
+            },
         }],
         freight_summary: String::new(),
         freight: Vec::new(),
@@ -210,7 +223,10 @@ impl Play {
     }
 
     pub fn with(context: Context, width: u16, height: u16) -> Self {
-        Self { state: State::new(context, Size { width, height }), effects: Vec::new() }
+        Self {
+            state: State::new(context, Size { width, height }),
+            effects: Vec::new(),
+        }
     }
 
     pub fn send(&mut self, message: Message) -> &mut Self {
@@ -224,19 +240,23 @@ impl Play {
     }
 
     pub fn promotions(&mut self, rows: Vec<PromotionRow>) -> &mut Self {
-        self.feed(FeedEvent::Promotions(Change::Page(rows))).feed(FeedEvent::Promotions(Change::ListDone))
+        self.feed(FeedEvent::Promotions(Change::Page(rows)))
+            .feed(FeedEvent::Promotions(Change::ListDone))
     }
 
     pub fn requests(&mut self, rows: Vec<RequestRow>) -> &mut Self {
-        self.feed(FeedEvent::Requests(Change::Page(rows))).feed(FeedEvent::Requests(Change::ListDone))
+        self.feed(FeedEvent::Requests(Change::Page(rows)))
+            .feed(FeedEvent::Requests(Change::ListDone))
     }
 
     pub fn stages(&mut self, rows: Vec<StageRow>) -> &mut Self {
-        self.feed(FeedEvent::Stages(Change::Page(rows))).feed(FeedEvent::Stages(Change::ListDone))
+        self.feed(FeedEvent::Stages(Change::Page(rows)))
+            .feed(FeedEvent::Stages(Change::ListDone))
     }
 
     pub fn freight(&mut self, rows: Vec<FreightRow>) -> &mut Self {
-        self.feed(FeedEvent::Freight(Change::Page(rows))).feed(FeedEvent::Freight(Change::ListDone))
+        self.feed(FeedEvent::Freight(Change::Page(rows)))
+            .feed(FeedEvent::Freight(Change::ListDone))
     }
 
     /// Presses keys: single characters, and names in angle brackets, as `jj<enter><ctrl-d>`.
@@ -247,7 +267,11 @@ impl Play {
                 Some((name, after)) => (name.to_owned(), after),
                 None => (first.to_string(), &rest[first.len_utf8()..]),
             };
-            let name = if name == " " { "space".to_owned() } else { name };
+            let name = if name == " " {
+                "space".to_owned()
+            } else {
+                name
+            };
             let chord = Chord::parse(&name).unwrap_or_else(|| panic!("no key {name:?}"));
             self.send(Message::Input(crossterm::event::Event::Key(chord.event())));
             rest = after;
@@ -256,12 +280,19 @@ impl Play {
     }
 
     pub fn resize(&mut self, width: u16, height: u16) -> &mut Self {
-        self.send(Message::Input(crossterm::event::Event::Resize(width, height)))
+        self.send(Message::Input(crossterm::event::Event::Resize(
+            width, height,
+        )))
     }
 
     pub fn picture(&self) -> Buffer {
         let Size { width, height } = self.state.size;
-        let mut buffer = Buffer::empty(Rect { x: 0, y: 0, width, height });
+        let mut buffer = Buffer::empty(Rect {
+            x: 0,
+            y: 0,
+            width,
+            height,
+        });
         view(&self.state, &mut buffer);
         buffer
     }

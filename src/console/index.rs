@@ -28,10 +28,16 @@ impl Index {
         // A name is a digest of the content: an alias left behind by a Freight that is gone is still right.
         if let Change::Page(rows) | Change::Upsert(rows) = change {
             for row in rows {
-                self.freight.entry(row.project.clone()).or_default().insert(row.name.clone(), row.key());
+                self.freight
+                    .entry(row.project.clone())
+                    .or_default()
+                    .insert(row.name.clone(), row.key());
             }
             for row in rows.iter().filter(|row| !row.alias.is_empty()) {
-                self.aliases.entry(row.project.clone()).or_default().insert(row.name.clone(), row.alias.clone());
+                self.aliases
+                    .entry(row.project.clone())
+                    .or_default()
+                    .insert(row.name.clone(), row.alias.clone());
             }
         }
     }
@@ -40,7 +46,10 @@ impl Index {
     pub fn stages(&mut self, change: &Change<StageRow>) {
         if let Change::Page(rows) | Change::Upsert(rows) = change {
             for row in rows {
-                self.stages.entry(row.project.clone()).or_default().insert(row.name.clone(), row.key());
+                self.stages
+                    .entry(row.project.clone())
+                    .or_default()
+                    .insert(row.name.clone(), row.key());
             }
         }
     }
@@ -50,11 +59,17 @@ impl Index {
         match change {
             Change::Page(rows) | Change::Upsert(rows) => {
                 for row in rows {
-                    self.requests.entry(row.promotion_uid.clone()).or_default().insert(row.key());
+                    self.requests
+                        .entry(row.promotion_uid.clone())
+                        .or_default()
+                        .insert(row.key());
                 }
             }
             Change::Delete(key) => {
-                if let Some(keys) = table.get(key).and_then(|row| self.requests.get_mut(&row.promotion_uid)) {
+                if let Some(keys) = table
+                    .get(key)
+                    .and_then(|row| self.requests.get_mut(&row.promotion_uid))
+                {
                     keys.remove(key);
                 }
             }
@@ -66,7 +81,12 @@ impl Index {
     pub fn promotion(&mut self, change: &Change<PromotionRow>) {
         if let Change::Page(rows) | Change::Upsert(rows) = change {
             for row in rows {
-                let queue = self.queues.entry(row.project.clone()).or_default().entry(row.stage.clone()).or_default();
+                let queue = self
+                    .queues
+                    .entry(row.project.clone())
+                    .or_default()
+                    .entry(row.stage.clone())
+                    .or_default();
                 if row.phase.is_terminal() {
                     queue.remove(&row.key());
                 } else {
@@ -78,19 +98,30 @@ impl Index {
 
     /// The alias of a Freight, if it was seen.
     pub fn alias(&self, project: &ProjectName, name: &FreightName) -> Option<&str> {
-        self.aliases.get(project)?.get(name).map(FreightAlias::as_str)
+        self.aliases
+            .get(project)?
+            .get(name)
+            .map(FreightAlias::as_str)
     }
 
     /// How a Freight is called in a table: its alias, else the start of its name.
     pub fn freight_text<'a>(&'a self, project: &ProjectName, name: &'a FreightName) -> &'a str {
         let text = name.as_str();
-        let short = text.char_indices().nth(7).and_then(|(end, _)| text.get(..end)).unwrap_or(text);
+        let short = text
+            .char_indices()
+            .nth(7)
+            .and_then(|(end, _)| text.get(..end))
+            .unwrap_or(text);
         self.alias(project, name).unwrap_or(short)
     }
 
     /// Every Project that a Promotion, a Stage or a Freight was seen of, by name.
     pub fn projects(&self) -> BTreeSet<&ProjectName> {
-        self.queues.keys().chain(self.stages.keys()).chain(self.freight.keys()).collect()
+        self.queues
+            .keys()
+            .chain(self.stages.keys())
+            .chain(self.freight.keys())
+            .collect()
     }
 
     /// The Stage of that name; it may be gone.
@@ -110,6 +141,10 @@ impl Index {
 
     /// The Promotions of a Stage that have not ended, in no order that matters; some may be gone.
     pub fn queue(&self, project: &ProjectName, stage: &StageName) -> impl Iterator<Item = &Key> {
-        self.queues.get(project).and_then(|stages| stages.get(stage)).into_iter().flatten()
+        self.queues
+            .get(project)
+            .and_then(|stages| stages.get(stage))
+            .into_iter()
+            .flatten()
     }
 }

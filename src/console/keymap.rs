@@ -39,13 +39,17 @@ impl Chord {
         loop {
             if let Some(after) = rest.strip_prefix("ctrl-").filter(|after| !after.is_empty()) {
                 (rest, ctrl) = (after, true);
-            } else if let Some(after) = rest.strip_prefix("alt-").filter(|after| !after.is_empty()) {
+            } else if let Some(after) = rest.strip_prefix("alt-").filter(|after| !after.is_empty())
+            {
                 (rest, alt) = (after, true);
             } else {
                 break;
             }
         }
-        let named = NAMED.iter().find(|(name, _)| *name == rest).map(|(_, code)| *code);
+        let named = NAMED
+            .iter()
+            .find(|(name, _)| *name == rest)
+            .map(|(_, code)| *code);
         let mut chars = rest.chars();
         let code = match (named, chars.next(), chars.next()) {
             (Some(code), ..) => code,
@@ -70,7 +74,11 @@ impl Chord {
             KeyCode::Tab if event.modifiers.contains(KeyModifiers::SHIFT) => KeyCode::BackTab,
             code => code,
         };
-        Some(Self { code, ctrl, alt: event.modifiers.contains(KeyModifiers::ALT) })
+        Some(Self {
+            code,
+            ctrl,
+            alt: event.modifiers.contains(KeyModifiers::ALT),
+        })
     }
 
     /// The character that it types into a line of text.
@@ -117,7 +125,19 @@ mod tests {
 
     #[test]
     fn text_and_event_are_two_forms_of_one_key() {
-        for text in ["a", "A", "?", ":", "ctrl-c", "alt-b", "enter", "pgup", "shift-tab", "space", "-"] {
+        for text in [
+            "a",
+            "A",
+            "?",
+            ":",
+            "ctrl-c",
+            "alt-b",
+            "enter",
+            "pgup",
+            "shift-tab",
+            "space",
+            "-",
+        ] {
             let chord = Chord::parse(text).unwrap();
             assert_eq!(chord.to_string(), text);
             assert_eq!(Chord::of(&chord.event()), Some(chord));
@@ -126,7 +146,11 @@ mod tests {
         assert_eq!(Chord::parse(""), None);
         let shifted = KeyEvent::new(KeyCode::Char('r'), KeyModifiers::SHIFT);
         assert_eq!(Chord::of(&shifted), Chord::parse("R"));
-        let released = KeyEvent::new_with_kind(KeyCode::Char('r'), KeyModifiers::NONE, KeyEventKind::Release);
+        let released = KeyEvent::new_with_kind(
+            KeyCode::Char('r'),
+            KeyModifiers::NONE,
+            KeyEventKind::Release,
+        );
         assert_eq!(Chord::of(&released), None);
     }
 }

@@ -6,8 +6,8 @@ use crossterm::event::Event;
 
 use crate::{
     kargo::{
-        Alias, ApprovalRequest, FreightName, ProjectName, Promotion, PromotionName, RequestName, StageName, Timestamp,
-        Uid, approval::ChangedFile,
+        Alias, ApprovalRequest, FreightName, ProjectName, Promotion, PromotionName, RequestName,
+        StageName, Timestamp, Uid, approval::ChangedFile,
     },
     rules::{
         permissions,
@@ -147,7 +147,11 @@ pub struct FileCount {
 
 impl From<&ChangedFile> for FileCount {
     fn from(file: &ChangedFile) -> Self {
-        Self { path: file.path.clone(), added: file.added, removed: file.removed }
+        Self {
+            path: file.path.clone(),
+            added: file.added,
+            removed: file.removed,
+        }
     }
 }
 
@@ -252,11 +256,25 @@ pub enum Effect {
 pub enum Action {
     Approve(Answer),
     Reject(Answer),
-    Retry { promotion: Key, with_current_template: bool },
-    Abort { promotion: Key },
-    Promote { project: ProjectName, stage: StageName, freight: FreightName },
-    Refresh { promotion: Key },
-    Verify { project: ProjectName, stage: StageName },
+    Retry {
+        promotion: Key,
+        with_current_template: bool,
+    },
+    Abort {
+        promotion: Key,
+    },
+    Promote {
+        project: ProjectName,
+        stage: StageName,
+        freight: FreightName,
+    },
+    Refresh {
+        promotion: Key,
+    },
+    Verify {
+        project: ProjectName,
+        stage: StageName,
+    },
 }
 
 /// One person's answer to one change.

@@ -48,7 +48,10 @@ pub fn perform(state: &mut State, command: Command) {
     }
     if let Screen::Promotion(open) = state.screen()
         && !open.reading
-        && matches!(command, Command::Up | Command::Down | Command::Top | Command::Bottom)
+        && matches!(
+            command,
+            Command::Up | Command::Down | Command::Top | Command::Bottom
+        )
     {
         let steps = layout::steps(state, &open.key);
         if let Some(open) = state.open_promotion() {
@@ -61,7 +64,11 @@ pub fn perform(state: &mut State, command: Command) {
     let lines = screens::text_lines(state);
     let last = lines.saturating_sub(page);
     if let Some(scroll) = state.screen_mut().and_then(scroll) {
-        let from = if scroll.follow { last } else { scroll.top.min(last) };
+        let from = if scroll.follow {
+            last
+        } else {
+            scroll.top.min(last)
+        };
         scroll.top = target(command, from, last + 1, page);
         scroll.follow = scroll.top == last && scroll.follow || command == Command::Bottom;
     }

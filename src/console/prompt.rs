@@ -65,14 +65,21 @@ pub fn offers(state: &State, text: &str) -> Vec<Offer> {
             why_not: verdict::available(state, spec.command).err(),
         })
         .collect();
-    all.extend(state.tables.index.projects().into_iter().map(|project| Offer {
-        text: format!("project {project}"),
-        keys: String::new(),
-        help: "only this Project".to_owned(),
-        command: Command::Project,
-        project: Some(project.clone()),
-        why_not: None,
-    }));
+    all.extend(
+        state
+            .tables
+            .index
+            .projects()
+            .into_iter()
+            .map(|project| Offer {
+                text: format!("project {project}"),
+                keys: String::new(),
+                help: "only this Project".to_owned(),
+                command: Command::Project,
+                project: Some(project.clone()),
+                why_not: None,
+            }),
+    );
     if text.is_empty() {
         return all;
     }
@@ -88,7 +95,10 @@ pub fn offers(state: &State, text: &str) -> Vec<Offer> {
             Some((score + exact, offer))
         })
         .collect();
-    scored.sort_by(|(a, left), (b, right)| b.cmp(a).then_with(|| left.text.len().cmp(&right.text.len())));
+    scored.sort_by(|(a, left), (b, right)| {
+        b.cmp(a)
+            .then_with(|| left.text.len().cmp(&right.text.len()))
+    });
     scored.into_iter().map(|(_, offer)| offer).collect()
 }
 
@@ -116,5 +126,8 @@ pub fn edit(text: &mut String, chord: Chord) -> bool {
 
 /// Whether the table of a place can be filtered.
 pub fn filters(place: Place) -> bool {
-    matches!(place, Place::Promotions | Place::Approvals | Place::Stages | Place::Freight)
+    matches!(
+        place,
+        Place::Promotions | Place::Approvals | Place::Stages | Place::Freight
+    )
 }

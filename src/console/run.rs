@@ -117,8 +117,11 @@ enum Told {
 fn signals() -> io::Result<impl Stream<Item = Told> + Unpin> {
     let stop = SignalKind::from_raw(rustix::process::Signal::TSTP.as_raw());
     let cont = SignalKind::from_raw(rustix::process::Signal::CONT.as_raw());
-    let (mut term, mut hup, mut int) =
-        (signal(SignalKind::terminate())?, signal(SignalKind::hangup())?, signal(SignalKind::interrupt())?);
+    let (mut term, mut hup, mut int) = (
+        signal(SignalKind::terminate())?,
+        signal(SignalKind::hangup())?,
+        signal(SignalKind::interrupt())?,
+    );
     let (mut stop, mut cont) = (signal(stop)?, signal(cont)?);
     Ok(futures::stream::poll_fn(move |context| {
         use std::task::Poll::{Pending, Ready};
@@ -145,8 +148,13 @@ async fn drive<W: Write>(
     effects: mpsc::Sender<Effect>,
     context: Context,
 ) -> Result<Exit, ConsoleError> {
-    let mut console =
-        Console { state: State::new(context, surface.size()), surface, effects, panics: Vec::new(), stopped: false };
+    let mut console = Console {
+        state: State::new(context, surface.size()),
+        surface,
+        effects,
+        panics: Vec::new(),
+        stopped: false,
+    };
     loop {
         let next_change = console.draw()?;
         let mut end = tokio::select! {
@@ -199,7 +207,12 @@ impl<W: Write> Console<'_, W> {
         if std::mem::take(&mut self.state.redraw_all) {
             self.surface.forget();
         }
-        let mut picture = Buffer::empty(Rect { x: 0, y: 0, width, height });
+        let mut picture = Buffer::empty(Rect {
+            x: 0,
+            y: 0,
+            width,
+            height,
+        });
         let next = terminal::guarded(|| {
             self.state.now = (self.state.context.now)();
             view(&self.state, &mut picture)
@@ -225,7 +238,8 @@ impl<W: Write> Console<'_, W> {
 
     fn take(&mut self, message: Message) -> Result<Option<How>, ConsoleError> {
         for panic in terminal::panics_elsewhere() {
-            self.state.trouble(format!("internal error: {panic}"), "please report it");
+            self.state
+                .trouble(format!("internal error: {panic}"), "please report it");
             self.panics.push(panic);
         }
         let signal = match &message {
@@ -238,7 +252,9 @@ impl<W: Write> Console<'_, W> {
         });
         for effect in effects {
             match effect {
-                Effect::Quit(leave) => return Ok(Some(signal.map_or(How::Quit(leave), How::Signal))),
+                Effect::Quit(leave) => {
+                    return Ok(Some(signal.map_or(How::Quit(leave), How::Signal)));
+                }
                 Effect::Copy(text) => {
                     self.surface.copy(&text).map_err(ConsoleError::Write)?;
                     if self.surface.is_real() {
@@ -248,7 +264,10 @@ impl<W: Write> Console<'_, W> {
                 effect => match self.effects.try_send(effect) {
                     Ok(()) => {}
                     Err(mpsc::error::TrySendError::Full(_)) => {
-                        self.state.trouble("too much is being done at once; that was not begun", "try again");
+                        self.state.trouble(
+                            "too much is being done at once; that was not begun",
+                            "try again",
+                        );
                     }
                     Err(mpsc::error::TrySendError::Closed(_)) => return Err(ConsoleError::Gone),
                 },

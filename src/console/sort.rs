@@ -39,11 +39,18 @@ pub struct Sort {
 impl Sort {
     /// By `column`, from its usual end.
     pub fn by(column: Column) -> Self {
-        Self { column, reversed: false }
+        Self {
+            column,
+            reversed: false,
+        }
     }
 
     fn apply(self, ordering: Ordering) -> Ordering {
-        if self.reversed { ordering.reverse() } else { ordering }
+        if self.reversed {
+            ordering.reverse()
+        } else {
+            ordering
+        }
     }
 
     /// Two moments, the later first; unknown ones last.
@@ -51,7 +58,12 @@ impl Sort {
         self.known(a, b, |a, b| b.cmp(a))
     }
 
-    fn known<T>(self, a: Option<T>, b: Option<T>, compare: impl Fn(&T, &T) -> Ordering) -> Ordering {
+    fn known<T>(
+        self,
+        a: Option<T>,
+        b: Option<T>,
+        compare: impl Fn(&T, &T) -> Ordering,
+    ) -> Ordering {
         match (a, b) {
             (Some(a), Some(b)) => self.apply(compare(&a, &b)),
             (a, b) => b.is_some().cmp(&a.is_some()),
@@ -60,7 +72,11 @@ impl Sort {
 
     /// Two texts; empty ones last.
     fn text(self, a: &str, b: &str) -> Ordering {
-        self.known(Some(a).filter(|a| !a.is_empty()), Some(b).filter(|b| !b.is_empty()), Ord::cmp)
+        self.known(
+            Some(a).filter(|a| !a.is_empty()),
+            Some(b).filter(|b| !b.is_empty()),
+            Ord::cmp,
+        )
     }
 }
 
@@ -88,7 +104,10 @@ impl View<'_> {
 /// Whether `text` has `low` in it, whatever its case.
 fn contains(text: &str, low: &str) -> bool {
     if text.is_ascii() && low.is_ascii() {
-        return text.as_bytes().windows(low.len()).any(|window| window.eq_ignore_ascii_case(low.as_bytes()));
+        return text
+            .as_bytes()
+            .windows(low.len())
+            .any(|window| window.eq_ignore_ascii_case(low.as_bytes()));
     }
     text.to_lowercase().contains(low)
 }
@@ -114,7 +133,8 @@ fn urgency(phase: &Phase) -> u8 {
 impl Shape<PromotionRow> for View<'_> {
     /// Those that failed, of the Projects shown.
     fn tallies(&self, row: &PromotionRow) -> bool {
-        matches!(row.phase, Phase::Failed | Phase::Errored) && self.project.is_none_or(|only| *only == row.project)
+        matches!(row.phase, Phase::Failed | Phase::Errored)
+            && self.project.is_none_or(|only| *only == row.project)
     }
 
     fn keeps(&self, row: &PromotionRow) -> bool {
@@ -141,10 +161,16 @@ impl Shape<PromotionRow> for View<'_> {
         match sort.column {
             Column::Age => sort.newest(a.created_at, b.created_at),
             Column::Name => sort.apply(a.name.cmp(&b.name)),
-            Column::Phase => sort.apply(urgency(&a.phase).cmp(&urgency(&b.phase)).then_with(|| a.phase.cmp(&b.phase))),
+            Column::Phase => sort.apply(
+                urgency(&a.phase)
+                    .cmp(&urgency(&b.phase))
+                    .then_with(|| a.phase.cmp(&b.phase)),
+            ),
             Column::Stage => sort.apply((&a.project, &a.stage).cmp(&(&b.project, &b.stage))),
-            Column::Freight => sort
-                .text(self.index.freight_text(&a.project, &a.freight), self.index.freight_text(&b.project, &b.freight)),
+            Column::Freight => sort.text(
+                self.index.freight_text(&a.project, &a.freight),
+                self.index.freight_text(&b.project, &b.freight),
+            ),
             Column::Creator => sort.text(&a.creator, &b.creator),
             Column::Duration => sort.known(took(a), took(b), |a, b| b.cmp(a)),
         }
@@ -174,11 +200,17 @@ impl Shape<RequestRow> for View<'_> {
             .cmp(&closed(b))
             .then_with(|| match sort.column {
                 // The inbox is read from its oldest question.
-                Column::Age => Sort { reversed: !sort.reversed, ..sort }.newest(a.created_at, b.created_at),
+                Column::Age => Sort {
+                    reversed: !sort.reversed,
+                    ..sort
+                }
+                .newest(a.created_at, b.created_at),
                 Column::Stage => sort.apply((&a.project, &a.stage).cmp(&(&b.project, &b.stage))),
                 Column::Creator => sort.text(&a.creator, &b.creator),
                 Column::Phase => sort.apply((a.phase as u8).cmp(&(b.phase as u8))),
-                Column::Name | Column::Freight | Column::Duration => sort.apply(a.promotion.cmp(&b.promotion)),
+                Column::Name | Column::Freight | Column::Duration => {
+                    sort.apply(a.promotion.cmp(&b.promotion))
+                }
             })
             .then_with(|| by_key(a, b))
     }
@@ -203,7 +235,9 @@ impl Shape<StageRow> for View<'_> {
             Column::Age => sort.newest(a.created_at, b.created_at),
             Column::Phase => sort.text(&a.health, &b.health),
             Column::Freight => sort.text(&a.freight_summary, &b.freight_summary),
-            Column::Name | Column::Stage | Column::Creator | Column::Duration => sort.apply(by_key(a, b)),
+            Column::Name | Column::Stage | Column::Creator | Column::Duration => {
+                sort.apply(by_key(a, b))
+            }
         }
         .then_with(|| by_key(a, b))
     }
@@ -212,8 +246,17 @@ impl Shape<StageRow> for View<'_> {
 impl Shape<FreightRow> for View<'_> {
     fn keeps(&self, row: &FreightRow) -> bool {
         self.narrow(&row.project, || {
-            let names = [row.project.as_str(), row.name.as_str(), row.alias.as_str(), row.origin.name.as_str()];
-            names.into_iter().chain(row.artifacts.iter().map(String::as_str)).map(Cow::from).collect()
+            let names = [
+                row.project.as_str(),
+                row.name.as_str(),
+                row.alias.as_str(),
+                row.origin.name.as_str(),
+            ];
+            names
+                .into_iter()
+                .chain(row.artifacts.iter().map(String::as_str))
+                .map(Cow::from)
+                .collect()
         })
     }
 
@@ -237,8 +280,18 @@ mod tests {
     fn sorted(rows: Vec<PromotionRow>, sort: Sort) -> Vec<String> {
         let index = Index::default();
         let mut table = Table::default();
-        table.apply(Change::Page(rows), &View { project: None, filter: "", sort, index: &index });
-        (0..table.len()).map(|at| table.nth(at).unwrap().name.to_string()).collect()
+        table.apply(
+            Change::Page(rows),
+            &View {
+                project: None,
+                filter: "",
+                sort,
+                index: &index,
+            },
+        );
+        (0..table.len())
+            .map(|at| table.nth(at).unwrap().name.to_string())
+            .collect()
     }
 
     #[test]
@@ -260,10 +313,23 @@ mod tests {
                 ..fixtures::promotion("shop", "prod", name)
             })
             .collect();
-        let young = ["59s", "61s-a", "61s-b", "77m", "26d", "364d", "2y4d", "unknown"];
+        let young = [
+            "59s", "61s-a", "61s-b", "77m", "26d", "364d", "2y4d", "unknown",
+        ];
         assert_eq!(sorted(rows.clone(), Sort::by(Column::Age)), young);
-        let old = ["2y4d", "364d", "26d", "77m", "61s-a", "61s-b", "59s", "unknown"];
-        assert_eq!(sorted(rows, Sort { column: Column::Age, reversed: true }), old);
+        let old = [
+            "2y4d", "364d", "26d", "77m", "61s-a", "61s-b", "59s", "unknown",
+        ];
+        assert_eq!(
+            sorted(
+                rows,
+                Sort {
+                    column: Column::Age,
+                    reversed: true
+                }
+            ),
+            old
+        );
     }
 
     #[test]
@@ -278,20 +344,44 @@ mod tests {
                 ..fixtures::promotion("shop", "prod", name)
             })
             .collect();
-        rows.push(PromotionRow { finished_at: None, ..fixtures::promotion("shop", "prod", "running") });
-        assert_eq!(sorted(rows, Sort::by(Column::Duration)), ["1h", "1m", "900ms", "running"]);
+        rows.push(PromotionRow {
+            finished_at: None,
+            ..fixtures::promotion("shop", "prod", "running")
+        });
+        assert_eq!(
+            sorted(rows, Sort::by(Column::Duration)),
+            ["1h", "1m", "900ms", "running"]
+        );
     }
 
     #[test]
     fn filters_look_at_what_is_shown_whatever_the_case() {
         let index = Index::default();
-        let row = PromotionRow { message: "Ünmöglich".into(), ..fixtures::promotion("shop", "prod", "p1") };
-        for (filter, found) in [("op/pr", true), ("running", true), ("ünm", true), ("pay", false)] {
-            let view = View { project: None, filter, sort: Sort::by(Column::Age), index: &index };
+        let row = PromotionRow {
+            message: "Ünmöglich".into(),
+            ..fixtures::promotion("shop", "prod", "p1")
+        };
+        for (filter, found) in [
+            ("op/pr", true),
+            ("running", true),
+            ("ünm", true),
+            ("pay", false),
+        ] {
+            let view = View {
+                project: None,
+                filter,
+                sort: Sort::by(Column::Age),
+                index: &index,
+            };
             assert_eq!(view.keeps(&row), found, "{filter}");
         }
         let other = ProjectName::from("pay");
-        let view = View { project: Some(&other), filter: "", sort: Sort::by(Column::Age), index: &index };
+        let view = View {
+            project: Some(&other),
+            filter: "",
+            sort: Sort::by(Column::Age),
+            index: &index,
+        };
         assert!(!view.keeps(&row));
     }
 }

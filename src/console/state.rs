@@ -202,7 +202,11 @@ pub struct Lens {
 
 impl Lens {
     fn by(column: Column) -> Self {
-        Self { filter: String::new(), low: String::new(), sort: Sort::by(column) }
+        Self {
+            filter: String::new(),
+            low: String::new(),
+            sort: Sort::by(column),
+        }
     }
 }
 
@@ -321,7 +325,10 @@ impl State {
             size,
             tables: Tables::default(),
             feeds: PerKind::default(),
-            lenses: PerKind { stages: Lens::by(Column::Stage), ..PerKind::default() },
+            lenses: PerKind {
+                stages: Lens::by(Column::Stage),
+                ..PerKind::default()
+            },
             screens: vec![Screen::List(Kind::Promotions)],
             detail: Watched::default(),
             request: Watched::default(),
@@ -347,7 +354,14 @@ impl State {
 
     /// A clock for one frame.
     pub fn clock(&self) -> Clock {
-        Clock::at(self.now, if self.utc { TimeZone::UTC } else { self.context.zone.clone() })
+        Clock::at(
+            self.now,
+            if self.utc {
+                TimeZone::UTC
+            } else {
+                self.context.zone.clone()
+            },
+        )
     }
 
     /// The screen on top.
@@ -395,23 +409,49 @@ impl State {
 
     /// The open Promotion, on whatever layer.
     pub fn open_promotion(&mut self) -> Option<&mut OpenPromotion> {
-        self.screens.iter_mut().rev().find_map(|screen| match screen {
-            Screen::Promotion(open) => Some(&mut **open),
-            _ => None,
-        })
+        self.screens
+            .iter_mut()
+            .rev()
+            .find_map(|screen| match screen {
+                Screen::Promotion(open) => Some(&mut **open),
+                _ => None,
+            })
     }
 
     /// What narrows and orders the table of `kind`, beside the tables themselves.
     pub fn split(&mut self, kind: Kind) -> (View<'_>, TablesMut<'_>) {
         let lens = self.lenses.get(kind);
-        let Tables { promotions, stages, freight, requests, index } = &mut self.tables;
-        let view = View { project: self.project.as_ref(), filter: &lens.low, sort: lens.sort, index };
-        (view, TablesMut { promotions, stages, freight, requests })
+        let Tables {
+            promotions,
+            stages,
+            freight,
+            requests,
+            index,
+        } = &mut self.tables;
+        let view = View {
+            project: self.project.as_ref(),
+            filter: &lens.low,
+            sort: lens.sort,
+            index,
+        };
+        (
+            view,
+            TablesMut {
+                promotions,
+                stages,
+                freight,
+                requests,
+            },
+        )
     }
 
     /// Starts an action that is to be answered.
     pub fn begin(&mut self, pending: Pending) -> ActionId {
-        if self.flash.as_ref().is_some_and(|flash| flash.until.is_some()) {
+        if self
+            .flash
+            .as_ref()
+            .is_some_and(|flash| flash.until.is_some())
+        {
             self.flash = None;
         }
         self.next_action += 1;
@@ -423,15 +463,31 @@ impl State {
     /// Tells something for a while.
     pub fn note(&mut self, tone: Tone, text: impl Into<String>) {
         let until = Some(self.now.plus(std::time::Duration::from_secs(6)));
-        self.flash = Some(Flash { tone, text: text.into(), until });
+        self.flash = Some(Flash {
+            tone,
+            text: text.into(),
+            until,
+        });
     }
 
     /// Tells a failure, and keeps it.
     pub fn trouble(&mut self, text: impl Into<String>, hint: impl Into<String>) {
         let (text, hint) = (text.into(), hint.into());
-        let line = if hint.is_empty() { text.clone() } else { format!("{text} ({hint})") };
-        self.flash = Some(Flash { tone: Tone::Bad, text: line, until: None });
-        self.troubles.push_back(Trouble { at: self.now, text, hint });
+        let line = if hint.is_empty() {
+            text.clone()
+        } else {
+            format!("{text} ({hint})")
+        };
+        self.flash = Some(Flash {
+            tone: Tone::Bad,
+            text: line,
+            until: None,
+        });
+        self.troubles.push_back(Trouble {
+            at: self.now,
+            text,
+            hint,
+        });
         while self.troubles.len() > TROUBLES_MAX {
             self.troubles.pop_front();
         }

@@ -30,7 +30,11 @@ pub fn of_key(state: &State, key: &Key) -> Option<PromotionRow> {
 /// The Stage that a command is about.
 pub fn stage(state: &State) -> Option<(ProjectName, StageName)> {
     if let Screen::List(Kind::Stages) = state.screen() {
-        return state.tables.stages.current().map(|row| (row.project.clone(), row.name.clone()));
+        return state
+            .tables
+            .stages
+            .current()
+            .map(|row| (row.project.clone(), row.name.clone()));
     }
     promotion(state).map(|row| (row.project, row.stage))
 }
@@ -38,14 +42,20 @@ pub fn stage(state: &State) -> Option<(ProjectName, StageName)> {
 /// The request that a command is about, or why there is none.
 pub fn request(state: &State) -> Result<RequestRow, String> {
     match state.screen() {
-        Screen::List(Kind::Requests) => {
-            state.tables.requests.current().cloned().ok_or_else(|| "nothing is asked".to_owned())
-        }
+        Screen::List(Kind::Requests) => state
+            .tables
+            .requests
+            .current()
+            .cloned()
+            .ok_or_else(|| "nothing is asked".to_owned()),
         Screen::Request(open) => match state.request.of(&open.key) {
             Some(request) => Ok(RequestRow::of(request)),
-            None => {
-                state.tables.requests.get(&open.key).cloned().ok_or_else(|| "the request is not here yet".to_owned())
-            }
+            None => state
+                .tables
+                .requests
+                .get(&open.key)
+                .cloned()
+                .ok_or_else(|| "the request is not here yet".to_owned()),
         },
         _ => of_promotion(state),
     }
@@ -75,27 +85,47 @@ fn of_promotion(state: &State) -> Result<RequestRow, String> {
         (Some(request), _) => Ok((*request).clone()),
         (None, []) => Err("it asks nothing".to_owned()),
         (None, [only]) => Ok((*only).clone()),
-        (None, several) => Err(format!("{} gates are open: choose one in approvals", several.len())),
+        (None, several) => Err(format!(
+            "{} gates are open: choose one in approvals",
+            several.len()
+        )),
     }
 }
 
 /// What copying gives here, byte for byte as the source has it.
 pub fn text(state: &State) -> Option<String> {
     match state.screen() {
-        Screen::List(Kind::Promotions) => state.tables.promotions.current().map(|row| row.key().name),
+        Screen::List(Kind::Promotions) => {
+            state.tables.promotions.current().map(|row| row.key().name)
+        }
         Screen::List(Kind::Stages) => state.tables.stages.current().map(|row| row.key().name),
         Screen::List(Kind::Freight) => state.tables.freight.current().map(|row| row.key().name),
-        Screen::List(Kind::Requests) => state.tables.requests.current().map(|row| row.promotion.to_string()),
-        Screen::Request(open) => state.request.of(&open.key).map(|request| request.spec.change.diff.clone()),
+        Screen::List(Kind::Requests) => state
+            .tables
+            .requests
+            .current()
+            .map(|row| row.promotion.to_string()),
+        Screen::Request(open) => state
+            .request
+            .of(&open.key)
+            .map(|request| request.spec.change.diff.clone()),
         Screen::Promotion(open) => {
-            let Some(detail) = state.detail.of(&open.key) else { return Some(open.key.name.clone()) };
+            let Some(detail) = state.detail.of(&open.key) else {
+                return Some(open.key.name.clone());
+            };
             if open.whole {
                 return detail.whole.as_ref().map(|whole| whole.diff.clone());
             }
             let step = detail.promotion.spec.steps.get(open.step)?;
-            let message = detail.promotion.step_metadata(&step.alias).map(|entry| &entry.message);
+            let message = detail
+                .promotion
+                .step_metadata(&step.alias)
+                .map(|entry| &entry.message);
             let message = message.filter(|message| !message.is_empty());
-            let change = detail.changes.iter().find(|change| change.alias == step.alias);
+            let change = detail
+                .changes
+                .iter()
+                .find(|change| change.alias == step.alias);
             match (message, change) {
                 (Some(message), _) => Some(message.clone()),
                 (None, Some(change)) => Some(change.change.diff.clone()),

@@ -97,7 +97,9 @@ impl<R: Row> Table<R> {
     /// Filters and sorts anew.
     pub fn reshape(&mut self, shape: &impl Shape<R>) {
         let kept = |(index, slot): (usize, &Option<Slot<R>>)| {
-            slot.as_ref().is_some_and(|slot| shape.keeps(&slot.row)).then_some(index)
+            slot.as_ref()
+                .is_some_and(|slot| shape.keeps(&slot.row))
+                .then_some(index)
         };
         let mut order: Vec<usize> = self.slots.iter().enumerate().filter_map(kept).collect();
         self.sort(&mut order, shape);
@@ -105,7 +107,12 @@ impl<R: Row> Table<R> {
         for slot in self.slots.iter_mut().flatten() {
             slot.tallied = shape.tallies(&slot.row);
         }
-        self.tally = self.slots.iter().flatten().filter(|slot| slot.tallied).count();
+        self.tally = self
+            .slots
+            .iter()
+            .flatten()
+            .filter(|slot| slot.tallied)
+            .count();
         self.settle(shape);
     }
 
@@ -149,7 +156,10 @@ impl<R: Row> Table<R> {
         let mut merged = Vec::with_capacity(self.order.len() + fresh.len());
         let mut taken = 0;
         for index in fresh {
-            let place = self.place(index, shape).unwrap_or_else(|place| place).max(taken);
+            let place = self
+                .place(index, shape)
+                .unwrap_or_else(|place| place)
+                .max(taken);
             merged.extend_from_slice(self.order.get(taken..place).unwrap_or_default());
             merged.push(index);
             taken = place;
@@ -174,7 +184,11 @@ impl<R: Row> Table<R> {
     fn store(&mut self, row: R, shape: &impl Shape<R>) -> (usize, bool) {
         let key = row.key();
         let tallied = shape.tallies(&row);
-        let slot = Some(Slot { row, list: self.list, tallied });
+        let slot = Some(Slot {
+            row,
+            list: self.list,
+            tallied,
+        });
         self.tally += usize::from(tallied);
         if let Some(index) = self.by_key.get(&key).copied() {
             self.clear(index);
@@ -220,23 +234,34 @@ impl<R: Row> Table<R> {
     }
 
     fn find(&self, index: usize, shape: &impl Shape<R>) -> Option<usize> {
-        let place = self.place(index, shape).ok().filter(|place| self.order.get(*place) == Some(&index));
+        let place = self
+            .place(index, shape)
+            .ok()
+            .filter(|place| self.order.get(*place) == Some(&index));
         // What the order looks at elsewhere may have changed since the row was put in.
         place.or_else(|| self.order.iter().position(|other| *other == index))
     }
 
     fn place(&self, index: usize, shape: &impl Shape<R>) -> Result<usize, usize> {
-        let Some(row) = self.row_in(index) else { return Err(self.order.len()) };
-        self.order.binary_search_by(|other| match self.row_in(*other) {
-            Some(other) => shape.compare(other, row),
-            None => Ordering::Greater,
-        })
+        let Some(row) = self.row_in(index) else {
+            return Err(self.order.len());
+        };
+        self.order
+            .binary_search_by(|other| match self.row_in(*other) {
+                Some(other) => shape.compare(other, row),
+                None => Ordering::Greater,
+            })
     }
 
     fn sweep(&mut self, shape: &impl Shape<R>) {
         let list = self.list;
-        let gone: Vec<Key> =
-            self.slots.iter().flatten().filter(|slot| slot.list != list).map(|slot| slot.row.key()).collect();
+        let gone: Vec<Key> = self
+            .slots
+            .iter()
+            .flatten()
+            .filter(|slot| slot.list != list)
+            .map(|slot| slot.row.key())
+            .collect();
         if gone.len() < BATCH {
             for key in &gone {
                 self.remove(key, shape);
@@ -250,12 +275,17 @@ impl<R: Row> Table<R> {
             }
         }
         let slots = &self.slots;
-        self.order.retain(|index| slots.get(*index).is_some_and(Option::is_some));
+        self.order
+            .retain(|index| slots.get(*index).is_some_and(Option::is_some));
     }
 
     /// Finds the cursor's object again, or takes the row that is now in its place.
     fn settle(&mut self, shape: &impl Shape<R>) {
-        let found = self.cursor.as_ref().and_then(|key| self.by_key.get(key)).copied();
+        let found = self
+            .cursor
+            .as_ref()
+            .and_then(|key| self.by_key.get(key))
+            .copied();
         match found.and_then(|index| self.find(index, shape)) {
             Some(place) => self.at = place,
             None => self.at = self.at.min(self.order.len().saturating_sub(1)),
@@ -267,7 +297,10 @@ impl<R: Row> Table<R> {
     }
 
     fn row_in(&self, index: usize) -> Option<&R> {
-        self.slots.get(index).and_then(Option::as_ref).map(|slot| &slot.row)
+        self.slots
+            .get(index)
+            .and_then(Option::as_ref)
+            .map(|slot| &slot.row)
     }
 
     /// The row shown at `place`.

@@ -20,8 +20,8 @@ use crossterm::{
     execute, queue,
     style::ResetColor,
     terminal::{
-        BeginSynchronizedUpdate, Clear, ClearType, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen,
-        disable_raw_mode, enable_raw_mode,
+        BeginSynchronizedUpdate, Clear, ClearType, EndSynchronizedUpdate, EnterAlternateScreen,
+        LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
     },
 };
 use ratatui::{
@@ -73,7 +73,13 @@ impl<W: Write> Surface<W> {
 
     fn new(out: W, size: Size, real: bool) -> Self {
         let shown = Buffer::empty(Rect::default());
-        Self { backend: CrosstermBackend::new(out), shown, size, real, entered: false }
+        Self {
+            backend: CrosstermBackend::new(out),
+            shown,
+            size,
+            real,
+            entered: false,
+        }
     }
 
     /// The size of the window.
@@ -96,7 +102,13 @@ impl<W: Write> Surface<W> {
             let (width, height) = crossterm::terminal::size()?;
             self.size = Size { width, height };
         }
-        execute!(self.backend, EnterAlternateScreen, EnableBracketedPaste, Hide, Clear(ClearType::All))?;
+        execute!(
+            self.backend,
+            EnterAlternateScreen,
+            EnableBracketedPaste,
+            Hide,
+            Clear(ClearType::All)
+        )?;
         self.shown = Buffer::empty(Rect::default());
         Ok(())
     }
@@ -126,7 +138,11 @@ impl<W: Write> Surface<W> {
     /// Draws a picture: only what differs from the one before, nothing where nothing does. Says whether anything did.
     pub fn draw(&mut self, picture: Buffer) -> io::Result<bool> {
         let anew = self.shown.area != picture.area;
-        let before = if anew { Buffer::empty(picture.area) } else { std::mem::take(&mut self.shown) };
+        let before = if anew {
+            Buffer::empty(picture.area)
+        } else {
+            std::mem::take(&mut self.shown)
+        };
         let changes = before.diff(&picture);
         let changed = anew || !changes.is_empty();
         if changed {
@@ -157,7 +173,14 @@ impl<W: Write> Drop for Surface<W> {
 }
 
 fn give_back(out: &mut impl Write) -> io::Result<()> {
-    execute!(out, EndSynchronizedUpdate, DisableBracketedPaste, ResetColor, LeaveAlternateScreen, Show)
+    execute!(
+        out,
+        EndSynchronizedUpdate,
+        DisableBracketedPaste,
+        ResetColor,
+        LeaveAlternateScreen,
+        Show
+    )
 }
 
 /// Gives the process's terminal back, if it is taken over; callable from anywhere, any number of times.
@@ -182,7 +205,10 @@ fn install_panic_hook() {
                 let _ = restore();
             }
             if TAKEN.load(Ordering::SeqCst) {
-                ELSEWHERE.lock().unwrap_or_else(PoisonError::into_inner).push(info.to_string());
+                ELSEWHERE
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .push(info.to_string());
             } else {
                 before(info);
             }
@@ -211,7 +237,9 @@ pub fn guarded<T>(work: impl FnOnce() -> T) -> T {
 /// Puts text on the clipboard of this machine's desktop, if it has one. On a thread of its own: a display that does
 /// not answer must not hold up the console.
 pub fn copy_to_desktop(text: String) {
-    let desktop = ["WAYLAND_DISPLAY", "DISPLAY"].iter().any(|name| std::env::var_os(name).is_some());
+    let desktop = ["WAYLAND_DISPLAY", "DISPLAY"]
+        .iter()
+        .any(|name| std::env::var_os(name).is_some());
     if !desktop && cfg!(not(target_os = "macos")) {
         return;
     }
@@ -247,7 +275,14 @@ mod tests {
     #[test]
     fn what_is_the_same_is_not_drawn_again() {
         let mut out = Vec::new();
-        let mut surface = Surface::on(&mut out, Size { width: 5, height: 1 }).unwrap();
+        let mut surface = Surface::on(
+            &mut out,
+            Size {
+                width: 5,
+                height: 1,
+            },
+        )
+        .unwrap();
         assert!(surface.draw(picture("hello")).unwrap());
         assert!(!surface.draw(picture("hello")).unwrap());
         assert!(surface.draw(picture("hallo")).unwrap());
@@ -258,9 +293,22 @@ mod tests {
     #[test]
     fn a_surface_gives_back_what_it_took() {
         let mut out = Vec::new();
-        drop(Surface::on(&mut out, Size { width: 5, height: 1 }).unwrap());
+        drop(
+            Surface::on(
+                &mut out,
+                Size {
+                    width: 5,
+                    height: 1,
+                },
+            )
+            .unwrap(),
+        );
         let text = String::from_utf8(out).unwrap();
-        for (on, off) in [("\x1b[?1049h", "\x1b[?1049l"), ("\x1b[?2004h", "\x1b[?2004l"), ("\x1b[?25l", "\x1b[?25h")] {
+        for (on, off) in [
+            ("\x1b[?1049h", "\x1b[?1049l"),
+            ("\x1b[?2004h", "\x1b[?2004l"),
+            ("\x1b[?25l", "\x1b[?25h"),
+        ] {
             assert!(text.find(on).unwrap() < text.rfind(off).unwrap(), "{on:?}");
         }
     }
@@ -269,9 +317,24 @@ mod tests {
     fn copied_text_is_byte_equal_c77() {
         let source = "[red]x[0]\u{1b}[31m\u{7}\t\r\n👩‍💻";
         let mut out = Vec::new();
-        Surface::on(&mut out, Size { width: 5, height: 1 }).unwrap().copy(source).unwrap();
+        Surface::on(
+            &mut out,
+            Size {
+                width: 5,
+                height: 1,
+            },
+        )
+        .unwrap()
+        .copy(source)
+        .unwrap();
         let text = String::from_utf8(out).unwrap();
-        let coded = text.split("\x1b]52;c;").nth(1).unwrap().split('\x07').next().unwrap();
+        let coded = text
+            .split("\x1b]52;c;")
+            .nth(1)
+            .unwrap()
+            .split('\x07')
+            .next()
+            .unwrap();
         assert_eq!(STANDARD.decode(coded).unwrap(), source.as_bytes());
     }
 }

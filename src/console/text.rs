@@ -74,7 +74,9 @@ pub fn cut<'a>(text: &'a str, room: usize, ascii: bool) -> Cow<'a, str> {
         return Cow::Borrowed(text);
     }
     let mark = if ascii { ">" } else { "…" };
-    let Some(left) = room.checked_sub(1) else { return Cow::Borrowed("") };
+    let Some(left) = room.checked_sub(1) else {
+        return Cow::Borrowed("");
+    };
     let mut taken = 0;
     let mut end = 0;
     for (start, grapheme) in text.grapheme_indices(true) {
@@ -140,7 +142,10 @@ mod tests {
     #[test]
     fn control_codes_are_shown_and_brackets_stay_c77() {
         let source = "[red]x[0] [YELLOW] a[]b \u{1b}[31m\u{7}\ta\r\u{1b}]8;;http://x\u{1b}\\";
-        assert_eq!(one_line(source, false), "[red]x[0] [YELLOW] a[]b ␛[31m␇ a␍␛]8;;http://x␛\\");
+        assert_eq!(
+            one_line(source, false),
+            "[red]x[0] [YELLOW] a[]b ␛[31m␇ a␍␛]8;;http://x␛\\"
+        );
         assert_eq!(one_line("\u{1b}[31m\u{7f}", true), "^[[31m^?");
         assert_eq!(one_line("a\u{202E}b\u{9b}", false), "a<202E>b<9B>");
         assert!(matches!(one_line("plain é 漢", false), Cow::Borrowed(_)));
@@ -163,6 +168,9 @@ mod tests {
         assert_eq!(lines.concat(), long);
         assert!(lines.iter().all(|line| line.len() <= 80));
         assert_eq!(wrap("one two three", 8, false), ["one two ", "three"]);
-        assert_eq!(wrap("a\tb\r\n\n漢字", 3, false), ["a  ", " b", "", "漢", "字"]);
+        assert_eq!(
+            wrap("a\tb\r\n\n漢字", 3, false),
+            ["a  ", " b", "", "漢", "字"]
+        );
     }
 }

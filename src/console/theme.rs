@@ -15,7 +15,10 @@ pub struct Theme {
 
 impl Default for Theme {
     fn default() -> Self {
-        Self { colour: true, ascii: false }
+        Self {
+            colour: true,
+            ascii: false,
+        }
     }
 }
 
@@ -90,14 +93,23 @@ impl Theme {
     pub fn from_env(var: impl Fn(&str) -> Option<String>) -> Self {
         let set = |name: &str| var(name).filter(|value| !value.is_empty());
         let term = set("TERM").unwrap_or_default();
-        let locale = set("LC_ALL").or_else(|| set("LC_CTYPE")).or_else(|| set("LANG")).unwrap_or_default();
-        let utf8 = locale.to_ascii_lowercase().replace('-', "").contains("utf8");
+        let locale = set("LC_ALL")
+            .or_else(|| set("LC_CTYPE"))
+            .or_else(|| set("LANG"))
+            .unwrap_or_default();
+        let utf8 = locale
+            .to_ascii_lowercase()
+            .replace('-', "")
+            .contains("utf8");
         let ascii = match set("TIDEWAITER_ASCII").as_deref() {
             Some("0" | "false" | "no") => false,
             Some(_) => true,
             None => !utf8,
         };
-        Self { colour: set("NO_COLOR").is_none() && term != "dumb", ascii }
+        Self {
+            colour: set("NO_COLOR").is_none() && term != "dumb",
+            ascii,
+        }
     }
 
     /// The sign of a state, one column wide.
@@ -132,7 +144,11 @@ impl Theme {
     }
 
     fn fg(&self, colour: Color) -> Style {
-        if self.colour { Style::new().fg(colour) } else { Style::new() }
+        if self.colour {
+            Style::new().fg(colour)
+        } else {
+            Style::new()
+        }
     }
 
     /// Of less weight.
@@ -200,7 +216,10 @@ mod tests {
     #[test]
     fn every_state_has_its_own_sign_without_colour_c91() {
         for ascii in [false, true] {
-            let theme = Theme { colour: false, ascii };
+            let theme = Theme {
+                colour: false,
+                ascii,
+            };
             let signs: BTreeSet<_> = MARKS.iter().map(|(mark, _)| theme.sign(*mark)).collect();
             assert_eq!(signs.len(), MARKS.len());
             assert!(signs.iter().all(|sign| super::super::text::width(sign) == 1 && (!ascii || sign.is_ascii())));
@@ -212,20 +231,64 @@ mod tests {
     fn colours_are_the_terminal_s_own_sixteen() {
         let theme = Theme::default();
         for (mark, _) in MARKS {
-            assert!(!matches!(theme.mark(mark).fg, Some(Color::Rgb(..) | Color::Indexed(_))));
+            assert!(!matches!(
+                theme.mark(mark).fg,
+                Some(Color::Rgb(..) | Color::Indexed(_))
+            ));
         }
     }
 
     #[test]
     fn the_environment_decides() {
         let with = |pairs: &'static [(&str, &str)]| {
-            Theme::from_env(|name| pairs.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned()))
+            Theme::from_env(|name| {
+                pairs
+                    .iter()
+                    .find(|(key, _)| *key == name)
+                    .map(|(_, value)| (*value).to_owned())
+            })
         };
-        assert_eq!(with(&[("LANG", "en_GB.UTF-8")]), Theme { colour: true, ascii: false });
-        assert_eq!(with(&[("LANG", "C")]), Theme { colour: true, ascii: true });
-        assert_eq!(with(&[("LC_ALL", "C"), ("LANG", "C.utf8")]), Theme { colour: true, ascii: true });
-        assert_eq!(with(&[("LANG", "C.utf8"), ("NO_COLOR", "1")]), Theme { colour: false, ascii: false });
-        assert_eq!(with(&[("LANG", "C.utf8"), ("TIDEWAITER_ASCII", "1")]), Theme { colour: true, ascii: true });
-        assert_eq!(with(&[("LANG", "C.utf8"), ("TERM", "dumb")]), Theme { colour: false, ascii: false });
+        assert_eq!(
+            with(&[("LANG", "en_GB.UTF-8")]),
+            Theme {
+                colour: true,
+                ascii: false
+            }
+        );
+        assert_eq!(
+            with(&[("LANG", "C")]),
+            Theme {
+                colour: true,
+                ascii: true
+            }
+        );
+        assert_eq!(
+            with(&[("LC_ALL", "C"), ("LANG", "C.utf8")]),
+            Theme {
+                colour: true,
+                ascii: true
+            }
+        );
+        assert_eq!(
+            with(&[("LANG", "C.utf8"), ("NO_COLOR", "1")]),
+            Theme {
+                colour: false,
+                ascii: false
+            }
+        );
+        assert_eq!(
+            with(&[("LANG", "C.utf8"), ("TIDEWAITER_ASCII", "1")]),
+            Theme {
+                colour: true,
+                ascii: true
+            }
+        );
+        assert_eq!(
+            with(&[("LANG", "C.utf8"), ("TERM", "dumb")]),
+            Theme {
+                colour: false,
+                ascii: false
+            }
+        );
     }
 }

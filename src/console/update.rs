@@ -57,7 +57,9 @@ pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
             Vec::new()
         }
         Message::Directory(directory) => {
-            state.directories.insert(directory.project.clone(), directory);
+            state
+                .directories
+                .insert(directory.project.clone(), directory);
             Vec::new()
         }
         Message::Refused { project, refused } => {
@@ -75,7 +77,12 @@ pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
         // The loop ends with these; what runs here is handed over, as without a console.
         Message::Signal(_) => vec![Effect::Quit(Leave::HandOver)],
     };
-    if state.flash.as_ref().and_then(|flash| flash.until).is_some_and(|until| until <= state.now) {
+    if state
+        .flash
+        .as_ref()
+        .and_then(|flash| flash.until)
+        .is_some_and(|until| until <= state.now)
+    {
         state.flash = None;
     }
     let page = layout::page(state);
@@ -87,15 +94,25 @@ pub fn update(state: &mut State, message: Message) -> Vec<Effect> {
 /// The open Promotion came, for the first time or changed.
 fn arrived(state: &mut State, detail: Box<Detail>) {
     let uid = detail.promotion.uid();
-    let Some(open) = state.open_promotion().filter(|open| open.key.uid == uid) else { return };
+    let Some(open) = state.open_promotion().filter(|open| open.key.uid == uid) else {
+        return;
+    };
     let status = &detail.promotion.status;
     let steps = detail.promotion.spec.steps.len();
     if open.following {
         let bad = status.step_execution_metadata.iter().position(|entry| {
-            !entry.continue_on_error && entry.status.as_ref().is_some_and(|status| status.severity() >= 3)
+            !entry.continue_on_error
+                && entry
+                    .status
+                    .as_ref()
+                    .is_some_and(|status| status.severity() >= 3)
         });
         let current = usize::try_from(status.current_step).unwrap_or_default();
-        open.step = if status.phase.is_terminal() { bad.unwrap_or(current) } else { current };
+        open.step = if status.phase.is_terminal() {
+            bad.unwrap_or(current)
+        } else {
+            current
+        };
     }
     open.step = open.step.min(steps.saturating_sub(1));
     state.detail.arrived(&uid, detail);
@@ -103,13 +120,18 @@ fn arrived(state: &mut State, detail: Box<Detail>) {
 
 /// A retry was held back: asks again, now with the difference.
 fn template_differs(state: &mut State, id: ActionId, differences: &[String]) {
-    let Some(promotion) = state.pending.remove(&id).and_then(|pending| pending.retry) else { return };
+    let Some(promotion) = state.pending.remove(&id).and_then(|pending| pending.retry) else {
+        return;
+    };
     if state.dialog.is_none() && state.prompt.is_none() {
         state.dialog = Some(Confirm::retry_otherwise(promotion, differences));
     } else {
         // Whoever types is not interrupted by a question that could take the keys meant for something else.
         state.trouble(
-            format!("{} was not retried: the Stage's template is no longer what it was made from", promotion.name),
+            format!(
+                "{} was not retried: the Stage's template is no longer what it was made from",
+                promotion.name
+            ),
             "retry again to see the difference",
         );
     }
@@ -118,7 +140,10 @@ fn template_differs(state: &mut State, id: ActionId, differences: &[String]) {
 fn input(state: &mut State, event: &Event) -> Vec<Effect> {
     match event {
         Event::Resize(width, height) => {
-            state.size = Size { width: *width, height: *height };
+            state.size = Size {
+                width: *width,
+                height: *height,
+            };
             return Vec::new();
         }
         Event::Key(_) | Event::Paste(_) => {}
@@ -128,7 +153,9 @@ fn input(state: &mut State, event: &Event) -> Vec<Effect> {
         Event::Key(key) => Chord::of(key),
         _ => None,
     };
-    let command = chord.and_then(|chord| commands::pressed(chord, state.place())).map(|spec| spec.command);
+    let command = chord
+        .and_then(|chord| commands::pressed(chord, state.place()))
+        .map(|spec| spec.command);
     if let Some(command @ (Command::Suspend | Command::Redraw)) = command {
         return act::perform(state, command);
     }
@@ -143,7 +170,9 @@ fn input(state: &mut State, event: &Event) -> Vec<Effect> {
 
 /// A key or a paste for the line that is being typed.
 fn typed(state: &mut State, event: &Event) -> Vec<Effect> {
-    let Some(mut prompt) = state.prompt.take() else { return Vec::new() };
+    let Some(mut prompt) = state.prompt.take() else {
+        return Vec::new();
+    };
     let chord = match event {
         Event::Key(key) => Chord::of(key),
         _ => None,
@@ -173,7 +202,9 @@ fn typed(state: &mut State, event: &Event) -> Vec<Effect> {
                     let last = prompt::offers(state, text).len().saturating_sub(1);
                     *at = (*at + 1).min(last);
                 }
-                (_, Some(chord)) if chord.is("up") || chord.is("shift-tab") => *at = at.saturating_sub(1),
+                (_, Some(chord)) if chord.is("up") || chord.is("shift-tab") => {
+                    *at = at.saturating_sub(1)
+                }
                 (_, Some(chord)) if prompt::edit(text, chord) => *at = 0,
                 _ => {}
             }
@@ -186,7 +217,10 @@ fn typed(state: &mut State, event: &Event) -> Vec<Effect> {
 }
 
 fn choose(state: &mut State, text: &str, at: usize) -> Vec<Effect> {
-    let named = text.trim().strip_prefix("project ").or_else(|| text.trim().strip_prefix("ns "));
+    let named = text
+        .trim()
+        .strip_prefix("project ")
+        .or_else(|| text.trim().strip_prefix("ns "));
     match prompt::offers(state, text).into_iter().nth(at) {
         Some(offer) => match offer.project {
             Some(project) => act::scope(state, Some(project)),
@@ -223,7 +257,11 @@ pub fn quit(state: &mut State) -> Vec<Effect> {
 
 /// One screen back, or less: the flash, then the filter, then the screen.
 pub fn back(state: &mut State) -> Vec<Effect> {
-    if state.flash.take().is_some_and(|flash| flash.until.is_none()) {
+    if state
+        .flash
+        .take()
+        .is_some_and(|flash| flash.until.is_none())
+    {
         return Vec::new();
     }
     if let Screen::Promotion(open) = state.screen()

@@ -27,7 +27,10 @@ const UNSEEN: std::time::Duration = std::time::Duration::from_secs(10);
 /// Why a Promotion is where it is, in a few words; tells the clock when these words change.
 pub fn why(state: &State, row: &PromotionRow, clock: &Clock) -> String {
     let tables = &state.tables;
-    let stage = tables.index.stage(&row.project, &row.stage).and_then(|key| tables.stages.get(key));
+    let stage = tables
+        .index
+        .stage(&row.project, &row.stage)
+        .and_then(|key| tables.stages.get(key));
     let queue: Vec<&PromotionRow> = if row.phase.is_terminal() {
         Vec::new()
     } else {
@@ -38,24 +41,38 @@ pub fn why(state: &State, row: &PromotionRow, clock: &Clock) -> String {
     if let Some(deadline) = asked.first().and_then(|request| request.deadline) {
         clock.counts_down(deadline);
     }
-    if let Some(created) = row.created_at.filter(|_| row.phase == crate::kargo::Phase::New) {
+    if let Some(created) = row
+        .created_at
+        .filter(|_| row.phase == crate::kargo::Phase::New)
+    {
         clock.due_after(created.plus(UNSEEN));
     }
     let words = why::why(row, stage, &queue, asked.first().copied(), state.now);
-    if state.theme().ascii { words.replace('…', "...") } else { words }
+    if state.theme().ascii {
+        words.replace('…', "...")
+    } else {
+        words
+    }
 }
 
 /// What a Promotion asks now, oldest first.
 pub fn open_requests<'s>(state: &'s State, row: &PromotionRow) -> Vec<&'s RequestRow> {
     let tables = &state.tables;
-    let rows: Vec<&RequestRow> =
-        tables.index.requests_of(&row.uid).filter_map(|key| tables.requests.get(key)).collect();
+    let rows: Vec<&RequestRow> = tables
+        .index
+        .requests_of(&row.uid)
+        .filter_map(|key| tables.requests.get(key))
+        .collect();
     permissions::open_requests(row, &rows)
 }
 
 /// Whether a running Promotion is at a step that waits for somebody or something outside.
 pub fn waits(state: &State, row: &PromotionRow) -> bool {
-    !open_requests(state, row).is_empty() || row.step.as_ref().is_some_and(|step| is_wait(step.kind.as_str()))
+    !open_requests(state, row).is_empty()
+        || row
+            .step
+            .as_ref()
+            .is_some_and(|step| is_wait(step.kind.as_str()))
 }
 
 /// Whether a step that runs waits for somebody or something outside.
@@ -73,7 +90,10 @@ fn as_actor<T>(state: &State, project: &ProjectName, ask: impl FnOnce(&Actor<'_>
     let directory = match state.directories.get(project) {
         Some(directory) => directory,
         None => {
-            unknown = Directory { project: project.clone(), ..Directory::default() };
+            unknown = Directory {
+                project: project.clone(),
+                ..Directory::default()
+            };
             &unknown
         }
     };
@@ -89,7 +109,9 @@ fn as_actor<T>(state: &State, project: &ProjectName, ask: impl FnOnce(&Actor<'_>
 
 /// Whether this person may say that, as far as the question itself goes.
 fn judge(state: &State, row: &RequestRow, decision: Decision) -> Result<(), Reason> {
-    as_actor(state, &row.project, |actor| approval::may_answer(row, actor.person, decision, actor.directory, actor.now))
+    as_actor(state, &row.project, |actor| {
+        approval::may_answer(row, actor.person, decision, actor.directory, actor.now)
+    })
 }
 
 /// Whether this person may say that, else why not.
@@ -101,7 +123,11 @@ pub fn may_say(state: &State, row: &RequestRow, decision: Decision) -> Result<()
         Decision::Approve => Action::Approve,
         Decision::Reject => Action::Reject,
     };
-    if let Some(reason) = state.refused.get(&row.project).and_then(|refused| refused.get(&action)) {
+    if let Some(reason) = state
+        .refused
+        .get(&row.project)
+        .and_then(|refused| refused.get(&action))
+    {
         return Err(reason.clone());
     }
     judge(state, row, decision).map_err(|reason| reason.to_string())
@@ -125,9 +151,20 @@ pub fn you(state: &State, row: &RequestRow) -> Result<&'static str, String> {
 
 /// How many requests wait for this person; tells the clock when one no longer does.
 pub fn waiting_for_me(state: &State, clock: &Clock) -> usize {
-    let scope = |row: &&RequestRow| state.project.as_ref().is_none_or(|project| *project == row.project);
+    let scope = |row: &&RequestRow| {
+        state
+            .project
+            .as_ref()
+            .is_none_or(|project| *project == row.project)
+    };
     let mut count = 0;
-    for row in state.tables.requests.all().filter(scope).filter(|row| row.phase == RequestPhase::Open) {
+    for row in state
+        .tables
+        .requests
+        .all()
+        .filter(scope)
+        .filter(|row| row.phase == RequestPhase::Open)
+    {
         if let Some(deadline) = row.deadline {
             clock.due_after(deadline);
         }
@@ -138,12 +175,16 @@ pub fn waiting_for_me(state: &State, clock: &Clock) -> usize {
 
 /// Whether Freight may be promoted to the Stage now, else why not.
 pub fn availability(state: &State, stage: &StageRow, freight: &FreightRow) -> Result<(), String> {
-    as_actor(state, &stage.project, |actor| permissions::on_freight(Action::Promote, freight, stage, actor))
+    as_actor(state, &stage.project, |actor| {
+        permissions::on_freight(Action::Promote, freight, stage, actor)
+    })
 }
 
 /// Whether a command can be done here and now, else why not.
 pub fn available(state: &State, command: Command) -> Result<(), String> {
-    let Some(spec) = spec(command) else { return Err("there is no such command".to_owned()) };
+    let Some(spec) = spec(command) else {
+        return Err("there is no such command".to_owned());
+    };
     if !spec.is_on(state.place()) {
         return Err("not on this screen".to_owned());
     }
@@ -158,29 +199,40 @@ pub fn available(state: &State, command: Command) -> Result<(), String> {
         Command::Refresh => on_promotion(state, Action::Refresh),
         Command::Verify => {
             let row = stage_row(state)?;
-            as_actor(state, &row.project, |actor| permissions::on_stage(Action::Verify, row, actor))
+            as_actor(state, &row.project, |actor| {
+                permissions::on_stage(Action::Verify, row, actor)
+            })
         }
-        Command::Promote if state.tables.stages.total() == 0 => Err("no Stages are known".to_owned()),
+        Command::Promote if state.tables.stages.total() == 0 => {
+            Err("no Stages are known".to_owned())
+        }
         // A Stage that is not known here leaves the choice among the others.
         Command::Promote => match stage_row(state) {
-            Ok(row) => as_actor(state, &row.project, |actor| permissions::on_stage(Action::Promote, row, actor)),
+            Ok(row) => as_actor(state, &row.project, |actor| {
+                permissions::on_stage(Action::Promote, row, actor)
+            }),
             Err(_) => Ok(()),
         },
         Command::Open if nothing_to_open(state) => Err("there is nothing".to_owned()),
-        Command::Copy if subject::text(state).is_none() => Err("there is nothing to copy".to_owned()),
+        Command::Copy if subject::text(state).is_none() => {
+            Err("there is nothing to copy".to_owned())
+        }
         _ => Ok(()),
     }
 }
 
 fn on_promotion(state: &State, action: Action) -> Result<(), String> {
     let row = subject::promotion(state).ok_or_else(|| "no Promotion is chosen".to_owned())?;
-    as_actor(state, &row.project, |actor| permissions::on_promotion(action, &row, &[], actor))
+    as_actor(state, &row.project, |actor| {
+        permissions::on_promotion(action, &row, &[], actor)
+    })
 }
 
 fn stage_row(state: &State) -> Result<&StageRow, String> {
     let (project, name) = subject::stage(state).ok_or_else(|| "no Stage is chosen".to_owned())?;
     let key = state.tables.index.stage(&project, &name);
-    key.and_then(|key| state.tables.stages.get(key)).ok_or_else(|| format!("there is no Stage {name}"))
+    key.and_then(|key| state.tables.stages.get(key))
+        .ok_or_else(|| format!("there is no Stage {name}"))
 }
 
 fn nothing_to_open(state: &State) -> bool {
@@ -196,8 +248,12 @@ fn nothing_to_open(state: &State) -> bool {
 /// What a Promotion's Freight changes of what is in its Stage, while it can still be told.
 pub fn freight_change(state: &State, row: &PromotionRow) -> Option<String> {
     let tables = &state.tables;
-    let stage = tables.stages.get(tables.index.stage(&row.project, &row.stage)?)?;
-    let freight = tables.freight.get(tables.index.freight_key(&row.project, &row.freight)?)?;
+    let stage = tables
+        .stages
+        .get(tables.index.stage(&row.project, &row.stage)?)?;
+    let freight = tables
+        .freight
+        .get(tables.index.freight_key(&row.project, &row.freight)?)?;
     if stage.freight.contains(&row.freight) {
         return Some(freight.artifacts.join(", "));
     }
@@ -210,22 +266,37 @@ pub fn differs(state: &State, stage: &StageRow, freight: &FreightRow) -> Vec<Str
     let there = stage
         .freight
         .iter()
-        .filter_map(|name| tables.freight.get(tables.index.freight_key(&stage.project, name)?))
+        .filter_map(|name| {
+            tables
+                .freight
+                .get(tables.index.freight_key(&stage.project, name)?)
+        })
         .find(|row| row.origin == freight.origin);
-    let Some(there) = there else { return freight.artifacts.clone() };
+    let Some(there) = there else {
+        return freight.artifacts.clone();
+    };
     let changed: Vec<String> = freight
         .artifacts
         .iter()
         .filter(|new| !there.artifacts.contains(new))
         .map(|new| {
             let (name, version) = parts(new);
-            match there.artifacts.iter().map(|old| parts(old)).find(|(old, _)| *old == name) {
+            match there
+                .artifacts
+                .iter()
+                .map(|old| parts(old))
+                .find(|(old, _)| *old == name)
+            {
                 Some((_, old)) => format!("{name} {old} {} {version}", state.theme().arrow()),
                 None => new.clone(),
             }
         })
         .collect();
-    if changed.is_empty() { vec!["the same as what is there".to_owned()] } else { changed }
+    if changed.is_empty() {
+        vec!["the same as what is there".to_owned()]
+    } else {
+        changed
+    }
 }
 
 /// A row's text for an artifact as name and version: `app:2.3.1`, `repo@74291c2`, `chart 1.2.0`.

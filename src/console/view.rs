@@ -25,7 +25,10 @@ use super::{
 pub fn view(state: &State, buffer: &mut Buffer) -> Option<Timestamp> {
     let area = buffer.area;
     let clock = state.clock();
-    let Some(parts) = layout::parts(Size { width: area.width, height: area.height }) else {
+    let Some(parts) = layout::parts(Size {
+        width: area.width,
+        height: area.height,
+    }) else {
         let said = format!("too small: {}x{} needed", MIN.width, MIN.height);
         if area.height > 0 {
             put(buffer, area, area.x, area.y, &said, Style::new());
@@ -49,13 +52,29 @@ pub fn view(state: &State, buffer: &mut Buffer) -> Option<Timestamp> {
 /// Where we are, how good the news is, and what needs somebody.
 fn header(state: &State, clock: &Clock, buffer: &mut Buffer, area: Rect) {
     let theme = state.theme();
-    let x = put(buffer, area, area.x + 1, area.y, "tidewaiter", theme.strong());
-    let project = state.project.as_ref().map_or("all projects", |project| project.as_str());
+    let x = put(
+        buffer,
+        area,
+        area.x + 1,
+        area.y,
+        "tidewaiter",
+        theme.strong(),
+    );
+    let project = state
+        .project
+        .as_ref()
+        .map_or("all projects", |project| project.as_str());
     let place = text::one_line(&state.context.place, theme.ascii).into_owned();
     let mut right: Vec<(String, Style)> = Vec::new();
     let waiting = verdict::waiting_for_me(state, clock);
     if waiting > 0 {
-        right.push((format!("{waiting} {} for you", if waiting == 1 { "waits" } else { "wait" }), theme.warn()));
+        right.push((
+            format!(
+                "{waiting} {} for you",
+                if waiting == 1 { "waits" } else { "wait" }
+            ),
+            theme.warn(),
+        ));
     }
     let failed = state.tables.promotions.tally();
     if failed > 0 {
@@ -76,11 +95,18 @@ fn header(state: &State, clock: &Clock, buffer: &mut Buffer, area: Rect) {
     let room = room.saturating_sub(text::width(&feed) + 3);
     // Of a long path the Project beside it is worth more than its end.
     let scope = text::one_line(&format!(" / {project}"), theme.ascii).into_owned();
-    let place = text::cut(&place, room.saturating_sub(text::width(&scope) + 2).max(8), theme.ascii).into_owned();
+    let place = text::cut(
+        &place,
+        room.saturating_sub(text::width(&scope) + 2).max(8),
+        theme.ascii,
+    )
+    .into_owned();
     let here = text::cut(&format!("  {place}{scope}"), room, theme.ascii).into_owned();
     let x = put(buffer, area, x, area.y, &here, Style::new());
     put(buffer, area, x + 3, area.y, &feed, style);
-    let mut x = area.right().saturating_sub(u16::try_from(taken).unwrap_or_default());
+    let mut x = area
+        .right()
+        .saturating_sub(u16::try_from(taken).unwrap_or_default());
     for (text, style) in right {
         x = put(buffer, area, x + 1, area.y, &text, style) + 1;
     }
@@ -95,7 +121,11 @@ fn count(state: &State) -> String {
         super::message::Kind::Freight => (tables.freight.len(), tables.freight.total()),
         super::message::Kind::Requests => (tables.requests.len(), tables.requests.total()),
     };
-    if shown == total { total.to_string() } else { format!("{shown} of {total}") }
+    if shown == total {
+        total.to_string()
+    } else {
+        format!("{shown} of {total}")
+    }
 }
 
 fn feed(state: &State, clock: &Clock) -> (String, Style) {
@@ -105,7 +135,10 @@ fn feed(state: &State, clock: &Clock) -> (String, Style) {
         FeedState::Live => (format!("{} live", theme.live()), theme.good()),
         FeedState::StaleSince { since, error } => {
             let error = text::one_line(error, theme.ascii);
-            (format!("! stale since {}: {error}", clock.age(*since)), theme.warn())
+            (
+                format!("! stale since {}: {error}", clock.age(*since)),
+                theme.warn(),
+            )
         }
         FeedState::Forbidden(_) => ("! forbidden".to_owned(), theme.bad()),
         FeedState::Absent(_) => ("absent".to_owned(), theme.dim()),
@@ -117,7 +150,12 @@ fn rule(state: &State, _clock: &Clock, buffer: &mut Buffer, area: Rect) {
     let theme = state.theme();
     let put_line = |buffer: &mut Buffer, line: &str, style: Style| {
         let line = text::one_line(line, theme.ascii).into_owned();
-        let line = text::cut(&line, usize::from(area.width.saturating_sub(2)), theme.ascii).into_owned();
+        let line = text::cut(
+            &line,
+            usize::from(area.width.saturating_sub(2)),
+            theme.ascii,
+        )
+        .into_owned();
         put(buffer, area, area.x + 1, area.y, &line, style)
     };
     let typed = |buffer: &mut Buffer, sign: &str, content: &str| {
@@ -125,7 +163,10 @@ fn rule(state: &State, _clock: &Clock, buffer: &mut Buffer, area: Rect) {
         let room = usize::from(area.width.saturating_sub(4));
         let mut skip = 0;
         while text::width(content.get(skip..).unwrap_or_default()) > room {
-            skip += content.get(skip..).and_then(|rest| rest.chars().next()).map_or(1, char::len_utf8);
+            skip += content
+                .get(skip..)
+                .and_then(|rest| rest.chars().next())
+                .map_or(1, char::len_utf8);
         }
         let line = format!("{sign}{}", content.get(skip..).unwrap_or_default());
         let x = put_line(buffer, &line, theme.strong());
@@ -144,14 +185,32 @@ fn rule(state: &State, _clock: &Clock, buffer: &mut Buffer, area: Rect) {
             put_line(buffer, format!("{sign} {}", flash.text).trim_start(), style);
         }
         (None, None) => {
-            put(buffer, area, area.x, area.y, &theme.line().repeat(usize::from(area.width)), theme.dim());
-            let pending = state.pending.values().next_back().map(|pending| format!(" {} ", pending.text));
-            let filter =
-                (prompt::filters(state.place()) && !lens.filter.is_empty()).then(|| format!(" /{} ", lens.filter));
+            put(
+                buffer,
+                area,
+                area.x,
+                area.y,
+                &theme.line().repeat(usize::from(area.width)),
+                theme.dim(),
+            );
+            let pending = state
+                .pending
+                .values()
+                .next_back()
+                .map(|pending| format!(" {} ", pending.text));
+            let filter = (prompt::filters(state.place()) && !lens.filter.is_empty())
+                .then(|| format!(" /{} ", lens.filter));
             if let Some(said) = pending.or(filter) {
                 let said = text::one_line(&said, theme.ascii).into_owned();
                 let room = usize::from(area.width.saturating_sub(4));
-                put(buffer, area, area.x + 2, area.y, &text::cut(&said, room, theme.ascii), theme.strong());
+                put(
+                    buffer,
+                    area,
+                    area.x + 2,
+                    area.y,
+                    &text::cut(&said, room, theme.ascii),
+                    theme.strong(),
+                );
             }
         }
     }
@@ -194,12 +253,31 @@ fn footer(state: &State, buffer: &mut Buffer, area: Rect) {
 fn palette(state: &State, typed: &str, at: usize, buffer: &mut Buffer, area: Rect) {
     let theme = state.theme();
     let offers = prompt::offers(state, typed);
-    let height = u16::try_from(offers.len()).unwrap_or(u16::MAX).min(area.height.min(12));
-    let area = Rect { y: area.bottom() - height, height, ..area };
+    let height = u16::try_from(offers.len())
+        .unwrap_or(u16::MAX)
+        .min(area.height.min(12));
+    let area = Rect {
+        y: area.bottom() - height,
+        height,
+        ..area
+    };
     let first = (at + 1).saturating_sub(usize::from(height));
-    for ((index, offer), y) in offers.iter().enumerate().skip(first).zip(area.y..area.bottom()) {
-        let line = Rect { y, height: 1, ..area };
-        let why = offer.why_not.as_ref().map(|why| format!(" ({why})")).unwrap_or_default();
+    for ((index, offer), y) in offers
+        .iter()
+        .enumerate()
+        .skip(first)
+        .zip(area.y..area.bottom())
+    {
+        let line = Rect {
+            y,
+            height: 1,
+            ..area
+        };
+        let why = offer
+            .why_not
+            .as_ref()
+            .map(|why| format!(" ({why})"))
+            .unwrap_or_default();
         let said = format!(
             " {} {} {}{why}",
             text::fit(&offer.text, 20, theme.ascii),
@@ -207,8 +285,19 @@ fn palette(state: &State, typed: &str, at: usize, buffer: &mut Buffer, area: Rec
             offer.help
         );
         let said = text::one_line(&said, theme.ascii).into_owned();
-        let style = if offer.why_not.is_some() { theme.dim() } else { Style::new() };
-        put(buffer, line, line.x, y, &text::fit(&said, usize::from(line.width), theme.ascii), style);
+        let style = if offer.why_not.is_some() {
+            theme.dim()
+        } else {
+            Style::new()
+        };
+        put(
+            buffer,
+            line,
+            line.x,
+            y,
+            &text::fit(&said, usize::from(line.width), theme.ascii),
+            style,
+        );
         if index == at {
             buffer.set_style(line, theme.cursor());
         }

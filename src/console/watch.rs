@@ -21,14 +21,20 @@ pub struct Watched<T> {
 
 impl<T> Default for Watched<T> {
     fn default() -> Self {
-        Self { key: None, value: None, error: None }
+        Self {
+            key: None,
+            value: None,
+            error: None,
+        }
     }
 }
 
 impl<T> Watched<T> {
     /// The object, if it is this one and it came.
     pub fn of(&self, key: &Key) -> Option<&T> {
-        self.value.as_deref().filter(|_| self.key.as_ref() == Some(key))
+        self.value
+            .as_deref()
+            .filter(|_| self.key.as_ref() == Some(key))
     }
 
     /// Takes in what came, if it was asked for.
@@ -49,11 +55,19 @@ impl<T> Watched<T> {
     }
 
     /// Follows the wish; says what is to be done where it changed.
-    fn follow(&mut self, wanted: Option<Key>, ask: fn(Key) -> Effect, close: Effect) -> Option<Effect> {
+    fn follow(
+        &mut self,
+        wanted: Option<Key>,
+        ask: fn(Key) -> Effect,
+        close: Effect,
+    ) -> Option<Effect> {
         if self.key == wanted {
             return None;
         }
-        *self = Self { key: wanted.clone(), ..Self::default() };
+        *self = Self {
+            key: wanted.clone(),
+            ..Self::default()
+        };
         Some(wanted.map_or(close, ask))
     }
 }
@@ -62,8 +76,12 @@ impl<T> Watched<T> {
 pub fn follow(state: &mut State) -> Vec<Effect> {
     let detail = wanted_promotion(state);
     let request = wanted_request(state);
-    let detail = state.detail.follow(detail, Effect::OpenPromotion, Effect::CloseDetail);
-    let request = state.request.follow(request, Effect::FetchRequest, Effect::CloseRequest);
+    let detail = state
+        .detail
+        .follow(detail, Effect::OpenPromotion, Effect::CloseDetail);
+    let request = state
+        .request
+        .follow(request, Effect::FetchRequest, Effect::CloseRequest);
     detail.into_iter().chain(request).collect()
 }
 
@@ -82,12 +100,25 @@ fn wanted_request(state: &State) -> Option<Key> {
     state.layers().find_map(|screen| match screen {
         Screen::Request(open) => Some(open.key.clone()),
         Screen::Promotion(open) => {
-            let step = state.detail.of(&open.key)?.promotion.spec.steps.get(open.step)?;
+            let step = state
+                .detail
+                .of(&open.key)?
+                .promotion
+                .spec
+                .steps
+                .get(open.step)?;
             let requests = &state.tables.requests;
             let asked = |key: &&Key| {
-                requests.get(key).is_some_and(|row| row.step == step.alias && row.phase != RequestPhase::Withdrawn)
+                requests.get(key).is_some_and(|row| {
+                    row.step == step.alias && row.phase != RequestPhase::Withdrawn
+                })
             };
-            let mut keys: Vec<&Key> = state.tables.index.requests_of(&open.key.uid).filter(asked).collect();
+            let mut keys: Vec<&Key> = state
+                .tables
+                .index
+                .requests_of(&open.key.uid)
+                .filter(asked)
+                .collect();
             // The newest of several questions of one gate.
             keys.sort_by_key(|key| requests.get(key).and_then(|row| row.created_at));
             keys.last().and_then(|key| requests.get(key)).map(Row::key)

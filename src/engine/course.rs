@@ -99,10 +99,16 @@ impl Past {
 }
 
 /// Puts an output where later steps look for it. Outputs that a step composes inside a task are the task's as well.
-pub fn put_output(outputs: &mut Map<String, Value>, step: &PromotionStep, output: Map<String, Value>) {
+pub fn put_output(
+    outputs: &mut Map<String, Value>,
+    step: &PromotionStep,
+    output: Map<String, Value>,
+) {
     if step.uses == *"compose-output"
         && let Some(task) = step.alias.task()
-        && let Value::Object(task) = outputs.entry(task.to_owned()).or_insert_with(|| Value::Object(Map::new()))
+        && let Value::Object(task) = outputs
+            .entry(task.to_owned())
+            .or_insert_with(|| Value::Object(Map::new()))
     {
         task.extend(output.clone());
     }

@@ -88,7 +88,11 @@ impl World {
     }
 
     pub fn remote(&self, name: &str) -> String {
-        self.dir.path().join(format!("{name}.git")).display().to_string()
+        self.dir
+            .path()
+            .join(format!("{name}.git"))
+            .display()
+            .to_string()
     }
 
     pub fn git(&self, at: &Path, args: &[&str]) -> String {
@@ -106,21 +110,34 @@ impl World {
             .env("GIT_COMMITTER_EMAIL", "t@example.com")
             .output()
             .unwrap();
-        assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
+        assert!(
+            output.status.success(),
+            "git {args:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        String::from_utf8(output.stdout)
+            .unwrap()
+            .trim_end()
+            .to_owned()
     }
 
     /// A remote with these files on `main`.
     pub fn repository(&self, name: &str, files: &[(&str, &str)]) -> String {
         let remote = self.remote(name);
-        self.git(self.dir.path(), &["init", "-q", "--bare", "-b", "main", &remote]);
+        self.git(
+            self.dir.path(),
+            &["init", "-q", "--bare", "-b", "main", &remote],
+        );
         self.change(name, files);
         remote
     }
 
     /// Somebody else pushes to `main`.
     pub fn change(&self, name: &str, files: &[(&str, &str)]) -> String {
-        let (remote, work) = (self.remote(name), tempfile::tempdir_in(self.dir.path()).unwrap());
+        let (remote, work) = (
+            self.remote(name),
+            tempfile::tempdir_in(self.dir.path()).unwrap(),
+        );
         let at = work.path();
         self.git(at, &["init", "-q", "-b", "main"]);
         self.git(at, &["remote", "add", "origin", &remote]);
@@ -139,12 +156,18 @@ impl World {
     }
 
     pub fn log(&self, name: &str, branch: &str) -> Vec<String> {
-        let text = self.git(Path::new(&self.remote(name)), &["log", "--format=%s", branch]);
+        let text = self.git(
+            Path::new(&self.remote(name)),
+            &["log", "--format=%s", branch],
+        );
         text.lines().map(str::to_owned).collect()
     }
 
     pub fn show(&self, name: &str, branch: &str, path: &str) -> String {
-        self.git(Path::new(&self.remote(name)), &["show", &format!("{branch}:{path}")])
+        self.git(
+            Path::new(&self.remote(name)),
+            &["show", &format!("{branch}:{path}")],
+        )
     }
 
     pub fn stage(&self, name: &str, steps: &Value) {
@@ -192,10 +215,17 @@ impl World {
     }
 
     pub fn tools_with(&self, settings: Settings) -> Arc<Tools> {
-        let env = ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"].map(|name| (name.into(), "/dev/null".into()));
+        let env = ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"]
+            .map(|name| (name.into(), "/dev/null".into()));
         let mut env = env.to_vec();
         env.push(("HOME".into(), self.dir.path().into()));
-        let git = Git::new(GitSettings { env, ..GitSettings::default() }, self.counters.clone());
+        let git = Git::new(
+            GitSettings {
+                env,
+                ..GitSettings::default()
+            },
+            self.counters.clone(),
+        );
         let begun = std::time::Instant::now();
         // Tasks of a run that was ended in the middle may hold it for a moment.
         let mirrors = loop {
@@ -221,7 +251,9 @@ impl World {
     pub async fn run_with(&self, tools: Arc<Tools>) -> Summary {
         let (_stop, stopped) = watch::channel(false);
         let work = Supervisor::new(tools).run_until_idle(stopped);
-        tokio::time::timeout(Duration::from_secs(60), work).await.expect("the executor never became idle")
+        tokio::time::timeout(Duration::from_secs(60), work)
+            .await
+            .expect("the executor never became idle")
     }
 
     pub fn promotion(&self, name: &str) -> Promotion {
@@ -235,8 +267,9 @@ impl World {
     /// Steps' statuses with their messages, for one look.
     pub fn steps(&self, name: &str) -> Vec<String> {
         let status = self.promotion(name).status;
-        let text =
-            |status: &Option<crate::kargo::StepStatus>| status.as_ref().map(ToString::to_string).unwrap_or_default();
+        let text = |status: &Option<crate::kargo::StepStatus>| {
+            status.as_ref().map(ToString::to_string).unwrap_or_default()
+        };
         status
             .step_execution_metadata
             .iter()
@@ -266,8 +299,16 @@ pub struct Scripted {
 }
 
 impl Scripted {
-    pub fn new(name: &'static str, script: impl Fn(u32) -> Result<Outcome, StepError> + Send + Sync + 'static) -> Self {
-        Self { name, class: Class::RepeatableEffect, tries: Arc::default(), script: Arc::new(script) }
+    pub fn new(
+        name: &'static str,
+        script: impl Fn(u32) -> Result<Outcome, StepError> + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            name,
+            class: Class::RepeatableEffect,
+            tries: Arc::default(),
+            script: Arc::new(script),
+        }
     }
 
     pub fn class(self, class: Class) -> Self {
@@ -284,7 +325,11 @@ impl Step for Scripted {
         self.class
     }
     fn check(&self, config: &Value) -> Vec<String> {
-        config.get("wrong").map(|wrong| format!("wrong: {wrong}")).into_iter().collect()
+        config
+            .get("wrong")
+            .map(|wrong| format!("wrong: {wrong}"))
+            .into_iter()
+            .collect()
     }
     async fn run(&self, _: StepCx<'_>, config: &Value) -> Result<Outcome, StepError> {
         let mut outcome = (self.script)(self.tries.fetch_add(1, Ordering::SeqCst) + 1)?;

@@ -49,25 +49,49 @@ pub async fn change(course: &Course, state: &WorkspaceState) -> Result<Change, S
     let count = |lines: usize| u32::try_from(lines).unwrap_or(u32::MAX);
     let changed = found.files.iter().map(|file| ChangedFile {
         path: file.path.clone(),
-        mode: file.mode.map(|mode| mode.as_str().to_owned()).unwrap_or_default(),
+        mode: file
+            .mode
+            .map(|mode| mode.as_str().to_owned())
+            .unwrap_or_default(),
         added: count(file.added),
         removed: count(file.removed),
     });
     let bases = state.mounts.iter().map(|mount| Base {
-        repo_url: mount.repo_url.parse::<RepoUrl>().map(|url| url.to_string()).unwrap_or_default(),
-        branch: mount.branch.as_ref().map(ToString::to_string).unwrap_or_default(),
-        commit: mount.base.as_ref().map(ToString::to_string).unwrap_or_default(),
+        repo_url: mount
+            .repo_url
+            .parse::<RepoUrl>()
+            .map(|url| url.to_string())
+            .unwrap_or_default(),
+        branch: mount
+            .branch
+            .as_ref()
+            .map(ToString::to_string)
+            .unwrap_or_default(),
+        commit: mount
+            .base
+            .as_ref()
+            .map(ToString::to_string)
+            .unwrap_or_default(),
     });
     let diff = course.scope.redact(&found.text);
-    Ok(Change { files: changed.collect(), diff, digest: found.digest, bases: bases.collect() })
+    Ok(Change {
+        files: changed.collect(),
+        diff,
+        digest: found.digest,
+        bases: bases.collect(),
+    })
 }
 
 /// The question's name: the same after a crash between asking and recording that it was asked.
 fn name_of(promotion: &str, alias: &Alias, round: u32) -> String {
-    let tail = crate::kargo::artifact::hex(&<sha1::Sha1 as sha1::Digest>::digest(alias.as_str().as_bytes()));
+    let tail = crate::kargo::artifact::hex(&<sha1::Sha1 as sha1::Digest>::digest(
+        alias.as_str().as_bytes(),
+    ));
     let tail = format!(".{}-{round}", tail.get(..8).unwrap_or_default());
     let room = 253 - tail.len();
-    let head = promotion.get(..room.min(promotion.len())).unwrap_or(promotion);
+    let head = promotion
+        .get(..room.min(promotion.len()))
+        .unwrap_or(promotion);
     format!("{}{tail}", head.trim_end_matches(['.', '-']))
 }
 
@@ -81,26 +105,46 @@ impl Runner {
     ) -> Result<Flow, Stopped> {
         let alias = &step.alias;
         if step.continue_on_error {
-            let why = "a gate cannot have continueOnError: whoever rejects must be heard".to_owned();
+            let why =
+                "a gate cannot have continueOnError: whoever rejects must be heard".to_owned();
             return self.end(step, StepStatus::Failed, why).await;
         }
         if question.supersede && self.newer_waits {
             let actor = "a newer Promotion of the Stage".to_owned();
-            let request = AbortRequest { action: "terminate".into(), actor, ..AbortRequest::default() };
+            let request = AbortRequest {
+                action: "terminate".into(),
+                actor,
+                ..AbortRequest::default()
+            };
             return self.abort(&request).await.map(Flow::Over);
         }
-        let asked = self.journal().step(alias).gate.clone().filter(GateRecord::is_asked);
+        let asked = self
+            .journal()
+            .step(alias)
+            .gate
+            .clone()
+            .filter(GateRecord::is_asked);
         let request = match asked {
             Some(gate) => {
                 let (course, name) = (self.course.clone(), gate.request.clone());
-                let call = || course.tools.port.get::<ApprovalRequest>(&course.project, name.as_str());
-                let found = patiently(call).await.map_err(|source| self.port_error(source))?;
+                let call = || {
+                    course
+                        .tools
+                        .port
+                        .get::<ApprovalRequest>(&course.project, name.as_str())
+                };
+                let found = patiently(call)
+                    .await
+                    .map_err(|source| self.port_error(source))?;
                 match found.filter(|found| found.uid() == gate.uid) {
                     Some(request) => request,
                     None => {
                         let again = "the question was deleted".to_owned();
-                        self.journal().step(alias).gate =
-                            Some(GateRecord { again, round: gate.round, ..GateRecord::default() });
+                        self.journal().step(alias).gate = Some(GateRecord {
+                            again,
+                            round: gate.round,
+                            ..GateRecord::default()
+                        });
                         match self.open(alias, &ready, &question).await? {
                             Ok(request) => request,
                             Err(error) => return self.failed(step, ready.limits, &error).await,
@@ -117,7 +161,10 @@ impl Runner {
     }
 
     fn port_error(&self, source: PortError) -> Stopped {
-        Stopped::Ledger(LedgerError::Port { promotion: self.course.promotion.clone(), source })
+        Stopped::Ledger(LedgerError::Port {
+            promotion: self.course.promotion.clone(),
+            source,
+        })
     }
 
     /// Makes the question and records it.
@@ -136,12 +183,20 @@ impl Runner {
         let now = Timestamp::now();
         let spec = ApprovalRequestSpec {
             stage: self.course.stage.clone(),
-            promotion: PromotionId { name: self.course.promotion.clone(), uid: self.course.uid.clone() },
+            promotion: PromotionId {
+                name: self.course.promotion.clone(),
+                uid: self.course.uid.clone(),
+            },
             step: alias.clone(),
             approvers: question.approvers.clone(),
             min_approvals: question.min_approvals,
             exclude_creator: question.exclude_creator,
-            creator: self.ledger.promotion().annotation(meta::CREATE_ACTOR).unwrap_or_default().to_owned(),
+            creator: self
+                .ledger
+                .promotion()
+                .annotation(meta::CREATE_ACTOR)
+                .unwrap_or_default()
+                .to_owned(),
             deadline: ready.limits.timeout.map(|limit| now.plus(limit)),
             change,
         };
@@ -173,7 +228,10 @@ impl Runner {
         let (course, project) = (self.course.clone(), self.course.project.clone());
         loop {
             let name = name_of(self.course.promotion.as_str(), alias, round);
-            let labels = [(meta::STAGE.to_owned(), meta::label_value(self.course.stage.as_str()))];
+            let labels = [(
+                meta::STAGE.to_owned(),
+                meta::label_value(self.course.stage.as_str()),
+            )];
             let metadata = kube::core::ObjectMeta {
                 name: Some(name.clone()),
                 namespace: Some(project.to_string()),
@@ -187,7 +245,9 @@ impl Runner {
                 Err(source) => return Err(self.port_error(source)),
             }
             let call = || course.tools.port.get::<ApprovalRequest>(&project, &name);
-            let there = patiently(call).await.map_err(|source| self.port_error(source))?;
+            let there = patiently(call)
+                .await
+                .map_err(|source| self.port_error(source))?;
             let same = |there: &ApprovalRequest| {
                 let asked = &there.spec;
                 asked.promotion == spec.promotion
@@ -213,13 +273,27 @@ impl Runner {
         let directory = self.directory(&request.spec).await?;
         let course = self.course.clone();
         let call = || course.tools.port.all::<Approval>(Some(&course.project));
-        let approvals = patiently(call).await.map_err(|source| self.port_error(source))?;
+        let approvals = patiently(call)
+            .await
+            .map_err(|source| self.port_error(source))?;
         let verified = course.tools.settings.verification != Verification::Required;
-        let given: Vec<Answer<'_>> = approvals.iter().map(|approval| Answer { approval, verified }).collect();
+        let given: Vec<Answer<'_>> = approvals
+            .iter()
+            .map(|approval| Answer { approval, verified })
+            .collect();
         let gate = self.journal().step(alias).gate.clone().unwrap_or_default();
-        let verdict = rules::count(&request, &gate.counted, &given, &directory, Timestamp::now());
+        let verdict = rules::count(
+            &request,
+            &gate.counted,
+            &given,
+            &directory,
+            Timestamp::now(),
+        );
         let news = verdict.counted != gate.counted;
-        self.journal().step(alias).gate = Some(GateRecord { counted: verdict.counted.clone(), ..gate.clone() });
+        self.journal().step(alias).gate = Some(GateRecord {
+            counted: verdict.counted.clone(),
+            ..gate.clone()
+        });
         let said = match gate.again.as_str() {
             "" => verdict.message.clone(),
             again => format!("{}; asks again: {again}", verdict.message),
@@ -239,13 +313,25 @@ impl Runner {
             self.tell(Some(alias), What::GateNews(said.clone()));
         }
         answers::mark(&course, &approvals, &verdict.marks).await;
-        answers::update(&course, &request, crate::kargo::approval::RequestPhase::Open, &verdict.counted, &said).await;
+        answers::update(
+            &course,
+            &request,
+            crate::kargo::approval::RequestPhase::Open,
+            &verdict.counted,
+            &said,
+        )
+        .await;
         let look = Instant::now() + question.poll.min(LONGEST_WAIT);
-        let until = request
-            .spec
-            .deadline
-            .map_or(look, |at| look.min(deadline(Timestamp::now(), Timestamp::now().until(at.plus(ONE_SECOND)))));
-        Ok(Flow::Wait { until: Some(until), what: said })
+        let until = request.spec.deadline.map_or(look, |at| {
+            look.min(deadline(
+                Timestamp::now(),
+                Timestamp::now().until(at.plus(ONE_SECOND)),
+            ))
+        });
+        Ok(Flow::Wait {
+            until: Some(until),
+            what: said,
+        })
     }
 
     /// The gate closes: by this write.
@@ -279,9 +365,17 @@ impl Runner {
             let key = super::port::Key::new(Kind::ServiceAccount, &course.project, &rule.role);
             match patiently(|| course.tools.port.read(&key)).await {
                 Ok(account) => {
-                    let pointer = format!("/metadata/annotations/{}", meta::CLAIMS.replace('/', "~1"));
-                    let text = account.as_ref().and_then(|account| account.pointer(&pointer)).and_then(Value::as_str);
-                    roles.insert(rule.role.clone(), text.and_then(|text| parse_claims(text).ok()).unwrap_or_default());
+                    let pointer =
+                        format!("/metadata/annotations/{}", meta::CLAIMS.replace('/', "~1"));
+                    let text = account
+                        .as_ref()
+                        .and_then(|account| account.pointer(&pointer))
+                        .and_then(Value::as_str);
+                    roles.insert(
+                        rule.role.clone(),
+                        text.and_then(|text| parse_claims(text).ok())
+                            .unwrap_or_default(),
+                    );
                 }
                 Err(PortError::Forbidden { .. }) => readable = false,
                 Err(PortError::Gone { .. }) => {}
@@ -297,12 +391,33 @@ impl Runner {
 
     /// A push found that the change is another one now: back to the gate that asked about it, with the files as they
     /// are on the new base.
-    pub(super) async fn back_to_gate(&mut self, push: &Alias, gate: &Alias, again: Again) -> Result<Flow, Stopped> {
+    pub(super) async fn back_to_gate(
+        &mut self,
+        push: &Alias,
+        gate: &Alias,
+        again: Again,
+    ) -> Result<Flow, Stopped> {
         let why = "the branch moved, and the change is another one now";
         self.withdraw(gate, why).await;
-        let round = self.journal().step(gate).gate.as_ref().map_or(0, |gate| gate.round);
-        let at = self.course.steps.iter().position(|step| step.alias == *gate).unwrap_or(0);
-        let undone: Vec<Alias> = self.course.steps.iter().skip(at).map(|step| step.alias.clone()).collect();
+        let round = self
+            .journal()
+            .step(gate)
+            .gate
+            .as_ref()
+            .map_or(0, |gate| gate.round);
+        let at = self
+            .course
+            .steps
+            .iter()
+            .position(|step| step.alias == *gate)
+            .unwrap_or(0);
+        let undone: Vec<Alias> = self
+            .course
+            .steps
+            .iter()
+            .skip(at)
+            .map(|step| step.alias.clone())
+            .collect();
         let now = Timestamp::now();
         self.ledger
             .status
@@ -322,9 +437,17 @@ impl Runner {
         let record = self.journal().step(gate);
         record.ran = Some(true);
         record.clock = Some(now);
-        record.gate = Some(GateRecord { again: why.to_owned(), round, ..GateRecord::default() });
+        record.gate = Some(GateRecord {
+            again: why.to_owned(),
+            round,
+            ..GateRecord::default()
+        });
         self.rebased(&again.state);
-        self.journal().note_replay(Replayed { step: push.clone(), reason: why.to_owned(), ..Replayed::default() });
+        self.journal().note_replay(Replayed {
+            step: push.clone(),
+            reason: why.to_owned(),
+            ..Replayed::default()
+        });
         self.journal().workspace = Some(again.state);
         self.touch();
         self.write().await?;
@@ -336,8 +459,9 @@ impl Runner {
     fn rebased(&mut self, state: &WorkspaceState) {
         for record in self.ledger.journal.steps.values_mut() {
             for found in &mut record.found {
-                let of =
-                    |mount: &&super::workspace::Mount| mount.mirror == found.mirror && mount.branch == found.branch;
+                let of = |mount: &&super::workspace::Mount| {
+                    mount.mirror == found.mirror && mount.branch == found.branch
+                };
                 if let (Some(mount), Some(_)) = (state.mounts.iter().find(of), &found.branch) {
                     found.commit.clone_from(&mount.base);
                 }
@@ -352,8 +476,15 @@ const ONE_SECOND: std::time::Duration = std::time::Duration::from_secs(1);
 /// The step's output.
 fn responses(verdict: &Verdict) -> Map<String, Value> {
     let mut output = Map::new();
-    let list: Vec<Value> = verdict.counted.iter().map(|counted| json!(counted.response())).collect();
-    output.insert("responses".into(), limits::without_nulls(Value::Array(list)));
+    let list: Vec<Value> = verdict
+        .counted
+        .iter()
+        .map(|counted| json!(counted.response()))
+        .collect();
+    output.insert(
+        "responses".into(),
+        limits::without_nulls(Value::Array(list)),
+    );
     output
 }
 

@@ -205,7 +205,12 @@ pub fn without_journal(status: &PromotionStatus) -> PromotionStatus {
     if let Some(state) = copy.state.as_mut().and_then(Value::as_object_mut) {
         state.remove(KEY);
     }
-    if copy.state.as_ref().and_then(Value::as_object).is_some_and(Map::is_empty) {
+    if copy
+        .state
+        .as_ref()
+        .and_then(Value::as_object)
+        .is_some_and(Map::is_empty)
+    {
         copy.state = None;
     }
     copy

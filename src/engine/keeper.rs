@@ -10,7 +10,10 @@ use super::{
     tools::Tools,
 };
 use crate::{
-    kargo::{Freight, Phase, ProjectConfig, ProjectName, Promotion, PromotionName, Stage, StageName, Timestamp, meta},
+    kargo::{
+        Freight, Phase, ProjectConfig, ProjectName, Promotion, PromotionName, Stage, StageName,
+        Timestamp, meta,
+    },
     rules::{auto_promotion, rows::PromotionRow},
 };
 
@@ -47,7 +50,11 @@ pub struct Kept {
 /// Looks at a Stage once and does what is to be done.
 pub async fn keep(tools: &Tools, snapshot: Snapshot) -> Result<Kept, PortError> {
     let project = snapshot.stage.project();
-    for row in snapshot.promotions.iter().filter(|row| row.phase == Phase::New) {
+    for row in snapshot
+        .promotions
+        .iter()
+        .filter(|row| row.phase == Phase::New)
+    {
         pend(tools, row).await?;
     }
     let ended = ended(tools, &project, &snapshot).await?;
@@ -70,7 +77,11 @@ pub async fn keep(tools: &Tools, snapshot: Snapshot) -> Result<Kept, PortError> 
 /// A new Promotion becomes Pending: its Stage hears of nothing before that.
 async fn pend(tools: &Tools, row: &PromotionRow) -> Result<(), PortError> {
     let patch = json!({"metadata": {"resourceVersion": row.resource_version}, "status": {"phase": Phase::Pending}});
-    match tools.port.patch_status::<Promotion>(&row.project, row.name.as_str(), patch).await {
+    match tools
+        .port
+        .patch_status::<Promotion>(&row.project, row.name.as_str(), patch)
+        .await
+    {
         // A newer version is on its way to us.
         Err(PortError::Conflict { .. } | PortError::Gone { .. }) => Ok(()),
         result => result.map(drop),
@@ -78,7 +89,11 @@ async fn pend(tools: &Tools, row: &PromotionRow) -> Result<(), PortError> {
 }
 
 /// The Promotions that have ended and are not recorded, whole.
-async fn ended(tools: &Tools, project: &ProjectName, snapshot: &Snapshot) -> Result<Vec<Promotion>, PortError> {
+async fn ended(
+    tools: &Tools,
+    project: &ProjectName,
+    snapshot: &Snapshot,
+) -> Result<Vec<Promotion>, PortError> {
     let mut whole = Vec::new();
     for name in plan::unrecorded(&snapshot.stage, &snapshot.promotions) {
         whole.extend(tools.port.get::<Promotion>(project, name.as_str()).await?);
@@ -87,12 +102,25 @@ async fn ended(tools: &Tools, project: &ProjectName, snapshot: &Snapshot) -> Res
 }
 
 /// The Promotions that have not ended, whole; their annotations say what they mean for auto-promotion.
-async fn open(tools: &Tools, project: &ProjectName, snapshot: &Snapshot) -> Result<Vec<Promotion>, PortError> {
+async fn open(
+    tools: &Tools,
+    project: &ProjectName,
+    snapshot: &Snapshot,
+) -> Result<Vec<Promotion>, PortError> {
     let mut whole = Vec::new();
     // A policy that cannot be applied is reported by the plan.
     if auto_promotion::enabled(snapshot.config.as_deref(), &snapshot.stage).unwrap_or(false) {
-        for row in snapshot.promotions.iter().filter(|row| !row.phase.is_terminal()) {
-            whole.extend(tools.port.get::<Promotion>(project, row.name.as_str()).await?);
+        for row in snapshot
+            .promotions
+            .iter()
+            .filter(|row| !row.phase.is_terminal())
+        {
+            whole.extend(
+                tools
+                    .port
+                    .get::<Promotion>(project, row.name.as_str())
+                    .await?,
+            );
         }
     }
     Ok(whole)
@@ -100,20 +128,35 @@ async fn open(tools: &Tools, project: &ProjectName, snapshot: &Snapshot) -> Resu
 
 async fn carry_out(tools: &Tools, stage: &Stage, plan: Plan) -> Result<Kept, PortError> {
     let (project, name) = (stage.project(), stage.stage_name());
-    let mut kept = Kept { again: plan.again, wake: plan.wake, ..Kept::default() };
+    let mut kept = Kept {
+        again: plan.again,
+        wake: plan.wake,
+        ..Kept::default()
+    };
     match write_stage(tools, stage, &plan).await {
         Ok(written) => kept.stage = written.map(Box::new),
         Err(PortError::Conflict { .. }) => {
             // Everything was decided on an older version.
-            kept.stage = tools.port.get::<Stage>(&project, name.as_str()).await?.map(Box::new);
-            return Ok(Kept { again: true, ..kept });
+            kept.stage = tools
+                .port
+                .get::<Stage>(&project, name.as_str())
+                .await?
+                .map(Box::new);
+            return Ok(Kept {
+                again: true,
+                ..kept
+            });
         }
         Err(PortError::Gone { .. }) => return Ok(Kept::default()),
         Err(error) => return Err(error),
     }
     for (freight, patch) in &plan.freight {
         let key = Key::new(Kind::Freight, &project, freight);
-        match tools.port.patch(&key, Part::Status, json!({"status": patch})).await {
+        match tools
+            .port
+            .patch(&key, Part::Status, json!({"status": patch}))
+            .await
+        {
             Err(PortError::Gone { .. }) | Ok(_) => {}
             Err(error) => return Err(error),
         }
@@ -131,7 +174,12 @@ async fn carry_out(tools: &Tools, stage: &Stage, plan: Plan) -> Result<Kept, Por
     Ok(kept)
 }
 
-async fn promote(tools: &Tools, project: &ProjectName, stage: &StageName, freight: &Freight) -> Result<(), PortError> {
+async fn promote(
+    tools: &Tools,
+    project: &ProjectName,
+    stage: &StageName,
+    freight: &Freight,
+) -> Result<(), PortError> {
     let wanted = Promotion::request(project.as_str(), stage, &freight.freight_name());
     match tools.port.post(project, &wanted).await {
         Ok(made) => {
@@ -148,17 +196,31 @@ async fn promote(tools: &Tools, project: &ProjectName, stage: &StageName, freigh
     }
 }
 
-async fn write_stage(tools: &Tools, stage: &Stage, plan: &Plan) -> Result<Option<Stage>, PortError> {
+async fn write_stage(
+    tools: &Tools,
+    stage: &Stage,
+    plan: &Plan,
+) -> Result<Option<Stage>, PortError> {
     let mut written = None;
     if plan.finalizer == Some(true) {
         written = finalizer(tools, stage, true).await?;
     }
     let current = written.as_ref().unwrap_or(stage);
     let json = |status| serde_json::to_value(status).unwrap_or_default();
-    let Some(patch) = difference(&json(&stage.status), &json(&plan.status)) else { return Ok(written) };
-    let version = current.metadata.resource_version.clone().unwrap_or_default();
+    let Some(patch) = difference(&json(&stage.status), &json(&plan.status)) else {
+        return Ok(written);
+    };
+    let version = current
+        .metadata
+        .resource_version
+        .clone()
+        .unwrap_or_default();
     let patch = json!({"metadata": {"resourceVersion": version}, "status": patch});
-    tools.port.patch_status::<Stage>(&stage.project(), stage.name(), patch).await.map(Some)
+    tools
+        .port
+        .patch_status::<Stage>(&stage.project(), stage.name(), patch)
+        .await
+        .map(Some)
 }
 
 /// Adds or takes away our hold on the Stage's deletion. None when the Stage went with it.
@@ -182,11 +244,20 @@ fn fresh_id() -> String {
     let mut bytes = [0_u8; 16];
     // Without random numbers the time must do: ids only have to differ within one Stage.
     if getrandom::fill(&mut bytes).is_err() {
-        bytes = u128::try_from(jiff::Timestamp::now().as_nanosecond()).unwrap_or_default().to_be_bytes();
+        bytes = u128::try_from(jiff::Timestamp::now().as_nanosecond())
+            .unwrap_or_default()
+            .to_be_bytes();
     }
     let hex = crate::kargo::artifact::hex(&bytes);
     let part = |range: std::ops::Range<usize>| hex.get(range).unwrap_or_default().to_owned();
-    [part(0..8), part(8..12), format!("4{}", part(13..16)), format!("8{}", part(17..20)), part(20..32)].join("-")
+    [
+        part(0..8),
+        part(8..12),
+        format!("4{}", part(13..16)),
+        format!("8{}", part(17..20)),
+        part(20..32),
+    ]
+    .join("-")
 }
 
 #[cfg(test)]

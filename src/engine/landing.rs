@@ -22,7 +22,9 @@ use crate::{
     git::{
         branch::BranchName,
         id::CommitId,
-        land::{self, ForceRequest, HeaderKey, LandBudget, LandError, LandProgress, LandRequest, Landed},
+        land::{
+            self, ForceRequest, HeaderKey, LandBudget, LandError, LandProgress, LandRequest, Landed,
+        },
         mirror::{Mirror, RemoteTip},
         objects::Objects,
         path::RepoPath,
@@ -84,7 +86,9 @@ impl Runner {
         let arrived = match self.arrive(at, alias, &cargo, resumed).await? {
             Ok(arrived) => arrived,
             Err(Trouble::Step(error)) => return self.failed(step, ready.limits, &error).await,
-            Err(Trouble::Gate(gate, again)) => return self.back_to_gate(alias, &gate, *again).await,
+            Err(Trouble::Gate(gate, again)) => {
+                return self.back_to_gate(alias, &gate, *again).await;
+            }
         };
         self.boundary(&format!("{alias}:landed"))?;
         self.landed(step, &ready, &order, cargo, arrived).await
@@ -92,22 +96,32 @@ impl Runner {
 
     /// Finds the checkout, the branch and the mirror.
     async fn cargo(&mut self, ready: &Ready, order: &PushOrder) -> Result<Cargo, StepError> {
-        let path = RepoPath::root().follow(&order.path).map_err(|error| StepError::config("path").because(error))?;
+        let path = RepoPath::root()
+            .follow(&order.path)
+            .map_err(|error| StepError::config("path").because(error))?;
         let state = self.ledger.journal.workspace.clone().unwrap_or_default();
         let mut files = Files::new(state, self.course.tools.paths());
         let look = move |workspace: &mut super::workspace::Workspace| {
-            workspace.checkout(&path).cloned().map_err(|error| StepError::config("cannot push").because(error))
+            workspace
+                .checkout(&path)
+                .cloned()
+                .map_err(|error| StepError::config("cannot push").because(error))
         };
         let mount = files.edit(look).await?;
         let branch = match &order.target {
             PushTarget::Branch(branch) => branch.clone(),
             PushTarget::Generated => generated(&self.course.promotion)?,
             PushTarget::CheckedOut => mount.branch.clone().ok_or_else(|| {
-                StepError::config(format!("{} is a checkout of a commit, not of a branch", mount.path))
-                    .hint("Name the branch with `targetBranch`")
+                StepError::config(format!(
+                    "{} is a checkout of a commit, not of a branch",
+                    mount.path
+                ))
+                .hint("Name the branch with `targetBranch`")
             })?,
         };
-        let (mirror, key) = Remotes::new(&self.course.tools, &self.course.project).open(&mount.repo_url).await?;
+        let (mirror, key) = Remotes::new(&self.course.tools, &self.course.project)
+            .open(&mount.repo_url)
+            .await?;
         if key != mount.mirror {
             return Err(StepError::errored(format!(
                 "the credentials for {} changed during the promotion",
@@ -117,14 +131,26 @@ impl Runner {
         let header = header_of(&mirror, mount.commits.last()).await?;
         let time = match ready.limits.timeout {
             Some(limit) => {
-                let started = self.entry(&ready.alias).started_at.unwrap_or_else(Timestamp::now);
+                let started = self
+                    .entry(&ready.alias)
+                    .started_at
+                    .unwrap_or_else(Timestamp::now);
                 deadline(started, limit).saturating_duration_since(Instant::now())
             }
             None => PATIENCE,
         };
-        let max_attempts = order.max_attempts.unwrap_or(LandBudget::default().max_attempts);
+        let max_attempts = order
+            .max_attempts
+            .unwrap_or(LandBudget::default().max_attempts);
         let force = order.force || order.target == PushTarget::Generated;
-        Ok(Cargo { mount, branch, mirror, header, force, budget: LandBudget { max_attempts, time } })
+        Ok(Cargo {
+            mount,
+            branch,
+            mirror,
+            header,
+            force,
+            budget: LandBudget { max_attempts, time },
+        })
     }
 
     async fn arrive(
@@ -144,7 +170,12 @@ impl Runner {
             match land::already_landed(&cargo.mirror, branch, base.as_ref(), header).await {
                 Ok(None) => {}
                 Ok(Some(head)) => {
-                    let landed = Landed { head, attempts: 1, replays: 0, noop: false };
+                    let landed = Landed {
+                        head,
+                        attempts: 1,
+                        replays: 0,
+                        noop: false,
+                    };
                     return Ok(Ok(Arrived::At(landed, None)));
                 }
                 Err(error) => return Ok(Err(fetch_error(&cargo.mirror, error).into())),
@@ -165,7 +196,9 @@ impl Runner {
         if !cargo.is_home() {
             match self.tip(cargo).await {
                 Ok(RemoteTip::Absent) => return self.overwrite(cargo).await,
-                Ok(RemoteTip::At(tip)) if mount.commits.is_empty() => return Ok(Ok(Arrived::Nothing(Some(tip)))),
+                Ok(RemoteTip::At(tip)) if mount.commits.is_empty() => {
+                    return Ok(Ok(Arrived::Nothing(Some(tip))));
+                }
                 Ok(RemoteTip::At(_)) => {}
                 Err(error) => return Ok(Err(error.into())),
             }
@@ -174,13 +207,19 @@ impl Runner {
     }
 
     async fn tip(&self, cargo: &Cargo) -> Result<RemoteTip, StepError> {
-        let tips = cargo.mirror.fetch(std::slice::from_ref(&cargo.branch)).await;
-        tips.map(|tips| tips.get(&cargo.branch)).map_err(|error| fetch_error(&cargo.mirror, error))
+        let tips = cargo
+            .mirror
+            .fetch(std::slice::from_ref(&cargo.branch))
+            .await;
+        tips.map(|tips| tips.get(&cargo.branch))
+            .map_err(|error| fetch_error(&cargo.mirror, error))
     }
 
     /// A branch that is this promotion's own, or does not exist yet: no queue, no rebase.
     async fn overwrite(&mut self, cargo: &Cargo) -> Result<Result<Arrived, Trouble>, Stopped> {
-        let Some(head) = cargo.mount.head().cloned() else { return Ok(Ok(Arrived::Nothing(None))) };
+        let Some(head) = cargo.mount.head().cloned() else {
+            return Ok(Ok(Arrived::Nothing(None)));
+        };
         let request = ForceRequest {
             mirror: Arc::clone(&cargo.mirror),
             branch: cargo.branch.clone(),
@@ -188,17 +227,34 @@ impl Runner {
             budget: cargo.budget,
         };
         let course = Arc::clone(&self.course);
-        let result = self.while_writing(course.tools.landers.force(request)).await?;
-        Ok(result.map(|landed| Arrived::At(landed, None)).map_err(|error| land_error(error).into()))
+        let result = self
+            .while_writing(course.tools.landers.force(request))
+            .await?;
+        Ok(result
+            .map(|landed| Arrived::At(landed, None))
+            .map_err(|error| land_error(error).into()))
     }
 
     /// Waits in the queue before the branch, says where, and lands.
-    async fn queue(&mut self, at: usize, alias: &Alias, cargo: &Cargo) -> Result<Result<Arrived, Trouble>, Stopped> {
+    async fn queue(
+        &mut self,
+        at: usize,
+        alias: &Alias,
+        cargo: &Cargo,
+    ) -> Result<Result<Arrived, Trouble>, Stopped> {
         let Some(header) = cargo.header.clone() else {
-            return Ok(Err(StepError::config("the commits to be pushed were not made by this promotion").into()));
+            return Ok(Err(StepError::config(
+                "the commits to be pushed were not made by this promotion",
+            )
+            .into()));
         };
-        let carrier =
-            Arc::new(Carrier::new(Arc::clone(&self.course), self.past(), at, &cargo.mount, cargo.branch.clone()));
+        let carrier = Arc::new(Carrier::new(
+            Arc::clone(&self.course),
+            self.past(),
+            at,
+            &cargo.mount,
+            cargo.branch.clone(),
+        ));
         let (sender, mut progress) = watch::channel(LandProgress::default());
         let request = LandRequest {
             mirror: Arc::clone(&cargo.mirror),
@@ -233,7 +289,10 @@ impl Runner {
         self.pushing = None;
         self.entry(alias).message.clear();
         for replayed in carrier.take_replays() {
-            let news = format!("{} changed ({}); steps ran again", replayed.branch, replayed.reason);
+            let news = format!(
+                "{} changed ({}); steps ran again",
+                replayed.branch, replayed.reason
+            );
             self.tell(Some(alias), What::Replayed(news));
             self.journal().note_replay(replayed.named(alias));
         }
@@ -242,10 +301,12 @@ impl Runner {
                 let standing = carrier.standing(&landed);
                 Ok(Arrived::At(landed, Some(Box::new(standing))))
             }
-            Err(LandError::Member { .. }) if carrier.has_question() => match carrier.take_question() {
-                Some((gate, again)) => Err(Trouble::Gate(gate, Box::new(again))),
-                None => Err(StepError::errored("the gate's question is lost").into()),
-            },
+            Err(LandError::Member { .. }) if carrier.has_question() => {
+                match carrier.take_question() {
+                    Some((gate, again)) => Err(Trouble::Gate(gate, Box::new(again))),
+                    None => Err(StepError::errored("the gate's question is lost").into()),
+                }
+            }
             Err(error) => Err(land_error(error).into()),
         })
     }
@@ -265,7 +326,9 @@ impl Runner {
                 let output = output_of(&cargo, order, head.as_ref(), None);
                 let message = format!("nothing to push to {}", cargo.branch);
                 let outcome = Outcome::skipped(output, message);
-                return self.accept(step, ready.limits, outcome, &before, before.clone()).await;
+                return self
+                    .accept(step, ready.limits, outcome, &before, before.clone())
+                    .await;
             }
             Arrived::At(landed, standing) => (landed, standing),
         };
@@ -277,19 +340,26 @@ impl Runner {
             }
         }
         if cargo.is_home() {
-            after = match replay::onto(&self.course, after, cargo.mount.path.clone(), &landed.head).await {
+            after = match replay::onto(&self.course, after, cargo.mount.path.clone(), &landed.head)
+                .await
+            {
                 Ok(after) => after,
                 Err(error) => {
-                    let error =
-                        StepError::errored("it has landed, but the promotion cannot go on from there").because(error);
+                    let error = StepError::errored(
+                        "it has landed, but the promotion cannot go on from there",
+                    )
+                    .because(error);
                     return self.failed(step, ready.limits, &error).await;
                 }
             };
-            self.journal().landed.insert(step.alias.clone(), after.clone());
+            self.journal()
+                .landed
+                .insert(step.alias.clone(), after.clone());
         }
         let output = output_of(&cargo, order, Some(&landed.head), Some(&landed));
         let outcome = Outcome::succeeded(output).saying(said(&cargo, &landed));
-        self.accept(step, ready.limits, outcome, &before, after).await
+        self.accept(step, ready.limits, outcome, &before, after)
+            .await
     }
 
     /// Outputs of steps that ran again.
@@ -322,12 +392,18 @@ async fn sleep_until(at: Option<Instant>) {
 
 fn generated(promotion: &crate::kargo::PromotionName) -> Result<BranchName, StepError> {
     let name = format!("kargo/promotion/{promotion}");
-    name.parse().map_err(|error| StepError::config("the generated branch's name").because(error))
+    name.parse()
+        .map_err(|error| StepError::config("the generated branch's name").because(error))
 }
 
 /// The mark of the last commit, by which it is found on the branch.
-async fn header_of(mirror: &Arc<Mirror>, commit: Option<&CommitId>) -> Result<Option<HeaderKey>, StepError> {
-    let Some(commit) = commit.cloned() else { return Ok(None) };
+async fn header_of(
+    mirror: &Arc<Mirror>,
+    commit: Option<&CommitId>,
+) -> Result<Option<HeaderKey>, StepError> {
+    let Some(commit) = commit.cloned() else {
+        return Ok(None);
+    };
     let path = mirror.path().to_owned();
     let look = move || Objects::open(&path)?.header_of(&commit);
     let looked = tokio::task::spawn_blocking(look).await;
@@ -338,7 +414,9 @@ async fn header_of(mirror: &Arc<Mirror>, commit: Option<&CommitId>) -> Result<Op
 fn position(progress: LandProgress, branch: &BranchName) -> String {
     match progress {
         LandProgress::New => format!("landing on {branch}"),
-        LandProgress::Queued { position, of } => format!("landing on {branch}, {} of {of}", ordinal(position)),
+        LandProgress::Queued { position, of } => {
+            format!("landing on {branch}, {} of {of}", ordinal(position))
+        }
         LandProgress::Placing => format!("landing on {branch}: on its tip"),
         LandProgress::Pushing => format!("landing on {branch}: pushing"),
     }
@@ -359,9 +437,9 @@ fn land_error(error: LandError) -> StepError {
         LandError::Refused { .. } => StepError::refused("the push was refused").because(error),
         LandError::Conflict { message, .. } => StepError::conflict(message.clone()),
         LandError::NameCollision { .. } => StepError::config("cannot push").because(error),
-        LandError::BranchDeleted { .. } => {
-            StepError::failed("cannot push").because(error).hint("`create: true` in git-clone would make it")
-        }
+        LandError::BranchDeleted { .. } => StepError::failed("cannot push")
+            .because(error)
+            .hint("`create: true` in git-clone would make it"),
         LandError::Remote { .. }
         | LandError::BudgetExhausted { .. }
         | LandError::Member { .. }
@@ -369,13 +447,20 @@ fn land_error(error: LandError) -> StepError {
     }
 }
 
-fn output_of(cargo: &Cargo, order: &PushOrder, head: Option<&CommitId>, landed: Option<&Landed>) -> Map<String, Value> {
+fn output_of(
+    cargo: &Cargo,
+    order: &PushOrder,
+    head: Option<&CommitId>,
+    landed: Option<&Landed>,
+) -> Map<String, Value> {
     let mut output = Map::new();
     output.insert("branch".into(), json!(cargo.branch));
     if let Some(head) = head {
         output.insert("commit".into(), json!(head));
         let url: Option<RepoUrl> = cargo.mount.repo_url.parse().ok();
-        if let Some(link) = url.and_then(|url| web::commit_url(&url.normalised(), order.provider.as_deref(), head)) {
+        if let Some(link) =
+            url.and_then(|url| web::commit_url(&url.normalised(), order.provider.as_deref(), head))
+        {
             output.insert("commitURL".into(), json!(link));
         }
     }
@@ -387,7 +472,11 @@ fn output_of(cargo: &Cargo, order: &PushOrder, head: Option<&CommitId>, landed: 
 
 fn said(cargo: &Cargo, landed: &Landed) -> String {
     let mut text = if landed.noop {
-        format!("{} has this change already, at {}", cargo.branch, landed.head.short())
+        format!(
+            "{} has this change already, at {}",
+            cargo.branch,
+            landed.head.short()
+        )
     } else {
         format!("{} on {}", landed.head.short(), cargo.branch)
     };
@@ -404,7 +493,10 @@ fn said(cargo: &Cargo, landed: &Landed) -> String {
 
 /// Where journals name mirrors by key, messages name the repository.
 fn shown(course: &Course, key: &MirrorKey) -> String {
-    course.tools.opened(key).map_or_else(|| key.0.clone(), |mirror| mirror.url().to_string())
+    course
+        .tools
+        .opened(key)
+        .map_or_else(|| key.0.clone(), |mirror| mirror.url().to_string())
 }
 
 #[cfg(test)]

@@ -10,7 +10,9 @@ use futures::stream::BoxStream;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use crate::kargo::{Approval, ApprovalRequest, Freight, ProjectConfig, ProjectName, Promotion, Stage, Warehouse};
+use crate::kargo::{
+    Approval, ApprovalRequest, Freight, ProjectConfig, ProjectName, Promotion, Stage, Warehouse,
+};
 
 #[cfg(test)]
 pub mod fake;
@@ -34,8 +36,14 @@ pub enum Kind {
 
 impl Kind {
     /// The kinds whose changes wake something.
-    pub const FOLLOWED: [Self; 6] =
-        [Self::ProjectConfig, Self::Freight, Self::Stage, Self::Promotion, Self::ApprovalRequest, Self::Approval];
+    pub const FOLLOWED: [Self; 6] = [
+        Self::ProjectConfig,
+        Self::Freight,
+        Self::Stage,
+        Self::Promotion,
+        Self::ApprovalRequest,
+        Self::Approval,
+    ];
 
     /// The word for people, and Kubernetes' `kind`.
     pub fn as_str(self) -> &'static str {
@@ -67,7 +75,11 @@ pub struct Key {
 impl Key {
     /// The object `name` of that kind in a Project.
     pub fn new(kind: Kind, project: &ProjectName, name: impl AsRef<str>) -> Self {
-        Self { kind, project: project.clone(), name: name.as_ref().to_owned() }
+        Self {
+            kind,
+            project: project.clone(),
+            name: name.as_ref().to_owned(),
+        }
     }
 }
 
@@ -162,7 +174,11 @@ pub trait Port: Send + Sync {
     async fn read(&self, key: &Key) -> Result<Option<Value>, PortError>;
 
     /// All objects of a kind, of one Project or of all.
-    async fn list(&self, kind: Kind, project: Option<&ProjectName>) -> Result<Vec<Value>, PortError>;
+    async fn list(
+        &self,
+        kind: Kind,
+        project: Option<&ProjectName>,
+    ) -> Result<Vec<Value>, PortError>;
 
     /// Changes of [`Kind::FOLLOWED`], beginning with everything that there is. Ends only with the port.
     fn follow(&self) -> BoxStream<'static, Change>;
@@ -171,7 +187,12 @@ pub trait Port: Send + Sync {
     async fn patch(&self, key: &Key, part: Part, patch: Value) -> Result<Value, PortError>;
 
     /// A new object, as the server made it.
-    async fn create(&self, kind: Kind, project: &ProjectName, object: Value) -> Result<Value, PortError>;
+    async fn create(
+        &self,
+        kind: Kind,
+        project: &ProjectName,
+        object: Value,
+    ) -> Result<Value, PortError>;
 }
 
 /// A Rust type that is a kind.
@@ -188,7 +209,15 @@ macro_rules! objects {
     )+};
 }
 
-objects!(Promotion, Stage, Freight, Warehouse, ProjectConfig, ApprovalRequest, Approval);
+objects!(
+    Promotion,
+    Stage,
+    Freight,
+    Warehouse,
+    ProjectConfig,
+    ApprovalRequest,
+    Approval
+);
 
 /// Longest pause between two tries of a call that may work later.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
@@ -197,19 +226,34 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 #[async_trait]
 pub trait PortExt: Port {
     /// The object as it is now.
-    async fn get<T: Object>(&self, project: &ProjectName, name: &str) -> Result<Option<T>, PortError> {
+    async fn get<T: Object>(
+        &self,
+        project: &ProjectName,
+        name: &str,
+    ) -> Result<Option<T>, PortError> {
         let key = Key::new(T::KIND, project, name);
-        self.read(&key).await?.map(|value| typed(&key, value)).transpose()
+        self.read(&key)
+            .await?
+            .map(|value| typed(&key, value))
+            .transpose()
     }
 
     /// All objects of a type; what cannot be read is left out, as it must not stop the others.
     async fn all<T: Object>(&self, project: Option<&ProjectName>) -> Result<Vec<T>, PortError> {
         let values = self.list(T::KIND, project).await?;
-        Ok(values.into_iter().filter_map(|value| serde_json::from_value(value).ok()).collect())
+        Ok(values
+            .into_iter()
+            .filter_map(|value| serde_json::from_value(value).ok())
+            .collect())
     }
 
     /// Patches the status and returns the object as it is then.
-    async fn patch_status<T: Object>(&self, project: &ProjectName, name: &str, patch: Value) -> Result<T, PortError> {
+    async fn patch_status<T: Object>(
+        &self,
+        project: &ProjectName,
+        name: &str,
+        patch: Value,
+    ) -> Result<T, PortError> {
         let key = Key::new(T::KIND, project, name);
         typed(&key, self.patch(&key, Part::Status, patch).await?)
     }
@@ -217,21 +261,34 @@ pub trait PortExt: Port {
     /// Stores a new object.
     async fn post<T: Object>(&self, project: &ProjectName, object: &T) -> Result<T, PortError> {
         let key = Key::new(T::KIND, project, "(new)");
-        let value =
-            serde_json::to_value(object).map_err(|source| PortError::Unreadable { key: key.clone(), source })?;
+        let value = serde_json::to_value(object).map_err(|source| PortError::Unreadable {
+            key: key.clone(),
+            source,
+        })?;
         typed(&key, self.create(T::KIND, project, value).await?)
     }
 
     /// The texts of a ConfigMap or Secret (decoded); none where it does not exist.
-    async fn texts(&self, kind: Kind, project: &ProjectName, name: &str) -> Result<Option<Texts>, PortError> {
-        Ok(self.read(&Key::new(kind, project, name)).await?.map(|value| Texts::of(kind, &value)))
+    async fn texts(
+        &self,
+        kind: Kind,
+        project: &ProjectName,
+        name: &str,
+    ) -> Result<Option<Texts>, PortError> {
+        Ok(self
+            .read(&Key::new(kind, project, name))
+            .await?
+            .map(|value| Texts::of(kind, &value)))
     }
 }
 
 impl<P: Port + ?Sized> PortExt for P {}
 
 fn typed<T: Object>(key: &Key, value: Value) -> Result<T, PortError> {
-    serde_json::from_value(value).map_err(|source| PortError::Unreadable { key: key.clone(), source })
+    serde_json::from_value(value).map_err(|source| PortError::Unreadable {
+        key: key.clone(),
+        source,
+    })
 }
 
 /// What a ConfigMap or Secret says, and which version of it said so.
@@ -254,16 +311,31 @@ impl Texts {
     fn of(kind: Kind, value: &Value) -> Self {
         let strings = |pointer: &str| -> BTreeMap<String, String> {
             let map = value.pointer(pointer).and_then(Value::as_object);
-            map.into_iter().flatten().filter_map(|(key, text)| Some((key.clone(), text.as_str()?.to_owned()))).collect()
+            map.into_iter()
+                .flatten()
+                .filter_map(|(key, text)| Some((key.clone(), text.as_str()?.to_owned())))
+                .collect()
         };
-        let text = |pointer: &str| value.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+        let text = |pointer: &str| {
+            value
+                .pointer(pointer)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+        };
         let mut data = strings("/data");
         if kind == Kind::Secret {
-            data = data.into_iter().filter_map(|(key, text)| Some((key, decoded(&text)?))).collect();
+            data = data
+                .into_iter()
+                .filter_map(|(key, text)| Some((key, decoded(&text)?)))
+                .collect();
             data.extend(strings("/stringData"));
         }
         Self {
-            version: format!("{}@{}", text("/metadata/uid"), text("/metadata/resourceVersion")),
+            version: format!(
+                "{}@{}",
+                text("/metadata/uid"),
+                text("/metadata/resourceVersion")
+            ),
             labels: strings("/metadata/labels"),
             data,
         }
@@ -272,7 +344,12 @@ impl Texts {
 
 fn decoded(text: &str) -> Option<String> {
     use base64::Engine;
-    String::from_utf8(base64::engine::general_purpose::STANDARD.decode(text).ok()?).ok()
+    String::from_utf8(
+        base64::engine::general_purpose::STANDARD
+            .decode(text)
+            .ok()?,
+    )
+    .ok()
 }
 
 /// Calls until it works, or fails for good. The cluster being away stops nothing but time.
@@ -286,7 +363,10 @@ where
     loop {
         match call().await {
             Err(error) if error.is_transient() => {
-                tracing::warn!(error = &error as &dyn std::error::Error, "the cluster cannot be reached; trying again");
+                tracing::warn!(
+                    error = &error as &dyn std::error::Error,
+                    "the cluster cannot be reached; trying again"
+                );
                 tokio::time::sleep(pause).await;
                 pause = (pause * 2).min(LONGEST_PAUSE);
             }

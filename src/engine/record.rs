@@ -36,15 +36,21 @@ struct Track {
 
 /// The changes of `promotion`, as far as their objects can be read.
 pub fn changes(promotion: &Promotion, paths: &dyn MirrorPaths) -> Changes {
-    let Ok(journal) = Journal::read(&promotion.status) else { return Changes::default() };
+    let Ok(journal) = Journal::read(&promotion.status) else {
+        return Changes::default();
+    };
     let mut tracks: BTreeMap<RepoPath, Track> = BTreeMap::new();
     let mut found = Changes::default();
     for step in &promotion.spec.steps {
-        let Some(record) = journal.steps.get(&step.alias) else { continue };
+        let Some(record) = journal.steps.get(&step.alias) else {
+            continue;
+        };
         let mut differ = Differ::new(Limits::default());
         let mut changed = false;
         for (path, tree) in &record.trees {
-            let Ok(tree) = tree.parse::<TreeId>() else { continue };
+            let Ok(tree) = tree.parse::<TreeId>() else {
+                continue;
+            };
             let known = mirror_of(&journal, path);
             match tracks.get_mut(path) {
                 Some(track) => {
@@ -54,7 +60,14 @@ pub fn changes(promotion: &Promotion, paths: &dyn MirrorPaths) -> Changes {
                 // The first tree of a checkout is what was cloned: nobody's change.
                 None => {
                     if let Some(mirror) = known {
-                        tracks.insert(path.clone(), Track { mirror, first: tree.clone(), last: tree });
+                        tracks.insert(
+                            path.clone(),
+                            Track {
+                                mirror,
+                                first: tree.clone(),
+                                last: tree,
+                            },
+                        );
                     }
                 }
             }
@@ -66,7 +79,14 @@ pub fn changes(promotion: &Promotion, paths: &dyn MirrorPaths) -> Changes {
     let mut differ = Differ::new(Limits::default());
     let mut any = false;
     for (path, track) in &tracks {
-        any |= add(&mut differ, &track.mirror, path, &track.first, &track.last, paths);
+        any |= add(
+            &mut differ,
+            &track.mirror,
+            path,
+            &track.first,
+            &track.last,
+            paths,
+        );
     }
     found.whole = any.then(|| differ.finish());
     found
@@ -75,9 +95,17 @@ pub fn changes(promotion: &Promotion, paths: &dyn MirrorPaths) -> Changes {
 /// The mirror of the checkout at `path`, now or right after a push.
 fn mirror_of(journal: &Journal, path: &RepoPath) -> Option<MirrorKey> {
     let in_state = |state: &WorkspaceState| {
-        state.mounts.iter().find(|mount| mount.path == *path).map(|mount| mount.mirror.clone())
+        state
+            .mounts
+            .iter()
+            .find(|mount| mount.path == *path)
+            .map(|mount| mount.mirror.clone())
     };
-    journal.workspace.iter().chain(journal.landed.values()).find_map(in_state)
+    journal
+        .workspace
+        .iter()
+        .chain(journal.landed.values())
+        .find_map(in_state)
 }
 
 /// Adds the difference of two trees; false where there is none or it cannot be read.
@@ -92,7 +120,16 @@ fn add(
     if old == new {
         return false;
     }
-    let Some(objects) = paths.path(mirror).and_then(|place| Objects::open(&place).ok()) else { return false };
-    let prefix = if path.is_root() { String::new() } else { format!("{path}/") };
+    let Some(objects) = paths
+        .path(mirror)
+        .and_then(|place| Objects::open(&place).ok())
+    else {
+        return false;
+    };
+    let prefix = if path.is_root() {
+        String::new()
+    } else {
+        format!("{path}/")
+    };
     differ.add(&objects, &prefix, old, new).is_ok()
 }

@@ -79,11 +79,21 @@ pub enum ReplayError {
 
 /// Runs the workspace steps before step `upto` again. With `moved` only those since the last push that landed on
 /// that branch, on its new tip; without, all of them, on the bases of the first time.
-pub async fn replay(course: &Course, past: &Past, upto: usize, moved: Option<&Moved>) -> Result<Again, ReplayError> {
+pub async fn replay(
+    course: &Course,
+    past: &Past,
+    upto: usize,
+    moved: Option<&Moved>,
+) -> Result<Again, ReplayError> {
     let (start, state) = begin(course, past, upto, moved).await?;
-    let mut again = Again { state, outputs: past.outputs.clone() };
+    let mut again = Again {
+        state,
+        outputs: past.outputs.clone(),
+    };
     for (at, step) in course.steps.iter().enumerate().take(upto).skip(start) {
-        let Some(meta) = past.meta(&step.alias) else { continue };
+        let Some(meta) = past.meta(&step.alias) else {
+            continue;
+        };
         one(course, past, at, step, meta, moved, &mut again).await?;
     }
     Ok(again)
@@ -96,12 +106,17 @@ async fn begin(
     upto: usize,
     moved: Option<&Moved>,
 ) -> Result<(usize, WorkspaceState), ReplayError> {
-    let Some(moved) = moved else { return Ok((0, WorkspaceState::default())) };
+    let Some(moved) = moved else {
+        return Ok((0, WorkspaceState::default()));
+    };
     let before = course.steps.iter().enumerate().take(upto);
     let landed = before.rev().find_map(|(at, step)| {
         let state = past.journal.landed.get(&step.alias)?;
         let intent = past.journal.steps.get(&step.alias)?.intent.as_ref()?;
-        let mount = state.mounts.iter().find(|mount| mount.path == intent.path)?;
+        let mount = state
+            .mounts
+            .iter()
+            .find(|mount| mount.path == intent.path)?;
         is_of(mount, moved).then(|| (at, state.clone(), mount.path.clone()))
     });
     match (landed, &moved.tip) {
@@ -141,11 +156,18 @@ async fn one(
     moved: Option<&Moved>,
     again: &mut Again,
 ) -> Result<(), ReplayError> {
-    let record = past.journal.steps.get(&step.alias).cloned().unwrap_or_default();
+    let record = past
+        .journal
+        .steps
+        .get(&step.alias)
+        .cloned()
+        .unwrap_or_default();
     if record.ran == Some(false) || !worked(meta) {
         return Ok(());
     }
-    let Some(kind) = course.tools.registry.find(&step.uses) else { return Ok(()) };
+    let Some(kind) = course.tools.registry.find(&step.uses) else {
+        return Ok(());
+    };
     match kind.class() {
         Class::Workspace | Class::Fetch => {}
         Class::AskableEffect => return pushed(past, step, again),
@@ -158,9 +180,23 @@ async fn one(
         why,
     };
     let clock = record.clock.unwrap_or_else(Timestamp::now);
-    let now = Past { outputs: again.outputs.clone(), ..past.clone() };
-    let evaluated =
-        course.scope.configure(course, Moment { at, clock, past: now, again: true }).await.map_err(differs)?;
+    let now = Past {
+        outputs: again.outputs.clone(),
+        ..past.clone()
+    };
+    let evaluated = course
+        .scope
+        .configure(
+            course,
+            Moment {
+                at,
+                clock,
+                past: now,
+                again: true,
+            },
+        )
+        .await
+        .map_err(differs)?;
     let problems = kind.check(&evaluated.value);
     if !problems.is_empty() {
         return Err(differs(problems.join("; ")));
@@ -196,19 +232,41 @@ async fn one(
 
 /// A step that was skipped by itself had run.
 fn worked(meta: &StepMetadata) -> bool {
-    matches!(meta.status, Some(StepStatus::Succeeded | StepStatus::Skipped))
+    matches!(
+        meta.status,
+        Some(StepStatus::Succeeded | StepStatus::Skipped)
+    )
 }
 
 /// A push that is done stays done; its checkout goes on from there if it would have pushed the same.
 fn pushed(past: &Past, step: &PromotionStep, again: &mut Again) -> Result<(), ReplayError> {
-    let Some(landed) = past.journal.landed.get(&step.alias) else { return Ok(()) };
-    let Some(intent) = past.journal.steps.get(&step.alias).and_then(|record| record.intent.as_ref()) else {
+    let Some(landed) = past.journal.landed.get(&step.alias) else {
         return Ok(());
     };
-    let Some(then) = landed.mounts.iter().find(|mount| mount.path == intent.path) else { return Ok(()) };
-    let Some(now) = again.state.mounts.iter_mut().find(|mount| mount.path == intent.path) else { return Ok(()) };
+    let Some(intent) = past
+        .journal
+        .steps
+        .get(&step.alias)
+        .and_then(|record| record.intent.as_ref())
+    else {
+        return Ok(());
+    };
+    let Some(then) = landed.mounts.iter().find(|mount| mount.path == intent.path) else {
+        return Ok(());
+    };
+    let Some(now) = again
+        .state
+        .mounts
+        .iter_mut()
+        .find(|mount| mount.path == intent.path)
+    else {
+        return Ok(());
+    };
     if now.commits != intent.commits {
-        return Err(ReplayError::Pushed { step: step.alias.clone(), branch: intent.branch.clone() });
+        return Err(ReplayError::Pushed {
+            step: step.alias.clone(),
+            branch: intent.branch.clone(),
+        });
     }
     now.clone_from(then);
     Ok(())
@@ -221,12 +279,19 @@ async fn asked(
     step: &PromotionStep,
     again: &mut Again,
 ) -> Result<(), ReplayError> {
-    let Some(gate) = record.gate.as_ref().filter(|gate| gate.is_asked()) else { return Ok(()) };
-    let change = gate::change(course, &again.state).await.map_err(ReplayError::Files)?;
+    let Some(gate) = record.gate.as_ref().filter(|gate| gate.is_asked()) else {
+        return Ok(());
+    };
+    let change = gate::change(course, &again.state)
+        .await
+        .map_err(ReplayError::Files)?;
     if change.digest == gate.digest {
         return Ok(());
     }
-    Err(ReplayError::Asks { gate: step.alias.clone(), again: Box::new(again.clone()) })
+    Err(ReplayError::Asks {
+        gate: step.alias.clone(),
+        again: Box::new(again.clone()),
+    })
 }
 
 /// The commits that a clone found the first time, the moved branch at its new tip.
@@ -237,7 +302,10 @@ struct Pins<'a> {
 
 impl<'a> Pins<'a> {
     fn new(found: Vec<FoundRecord>, moved: Option<&'a Moved>) -> Self {
-        Self { found: Mutex::new(found.into()), moved }
+        Self {
+            found: Mutex::new(found.into()),
+            moved,
+        }
     }
 }
 
@@ -248,13 +316,19 @@ impl Repositories for Pins<'_> {
         let mut found = Vec::new();
         for _ in revisions {
             let Some(record) = kept.pop_front() else {
-                return Err(StepError::conflict(format!("what was found in {url} the first time is not known")));
+                return Err(StepError::conflict(format!(
+                    "what was found in {url} the first time is not known"
+                )));
             };
-            let moved = self
-                .moved
-                .filter(|moved| record.mirror == moved.mirror && record.branch.as_ref() == Some(&moved.branch));
+            let moved = self.moved.filter(|moved| {
+                record.mirror == moved.mirror && record.branch.as_ref() == Some(&moved.branch)
+            });
             let commit = moved.map_or(record.commit, |moved| moved.tip.clone());
-            found.push(Found { mirror: record.mirror, branch: record.branch, commit });
+            found.push(Found {
+                mirror: record.mirror,
+                branch: record.branch,
+                commit,
+            });
         }
         Ok(found)
     }

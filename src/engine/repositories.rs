@@ -34,7 +34,11 @@ pub struct Remotes {
 impl Remotes {
     /// Those of `project`.
     pub fn new(tools: &Arc<Tools>, project: &ProjectName) -> Self {
-        Self { tools: Arc::clone(tools), project: project.clone(), found: Mutex::default() }
+        Self {
+            tools: Arc::clone(tools),
+            project: project.clone(),
+            found: Mutex::default(),
+        }
     }
 
     /// What was found since this was last asked.
@@ -44,47 +48,79 @@ impl Remotes {
 
     /// The mirror of the repository at `url`, and the name that journals have for it.
     pub async fn open(&self, url: &str) -> Result<(Arc<Mirror>, MirrorKey), StepError> {
-        let parsed: RepoUrl =
-            url.parse().map_err(|error| StepError::config("the repository's address").because(error))?;
+        let parsed: RepoUrl = url
+            .parse()
+            .map_err(|error| StepError::config("the repository's address").because(error))?;
         let credential = self.credential(&parsed).await?;
         let mirror = self.tools.mirrors.mirror(&parsed, &credential).await;
-        let mirror =
-            mirror.map_err(|error| StepError::errored(format!("cannot open the mirror of {parsed}")).because(error))?;
+        let mirror = mirror.map_err(|error| {
+            StepError::errored(format!("cannot open the mirror of {parsed}")).because(error)
+        })?;
         let key = self.tools.remember(&mirror);
         Ok((mirror, key))
     }
 
     /// The first Secret with credentials for the address, by name; the user's own where there is none.
     async fn credential(&self, url: &RepoUrl) -> Result<Credential, StepError> {
-        let secrets = match self.tools.port.list(Kind::Secret, Some(&self.project)).await {
+        let secrets = match self
+            .tools
+            .port
+            .list(Kind::Secret, Some(&self.project))
+            .await
+        {
             Ok(secrets) => secrets,
             // A cluster that keeps no Secrets.
             Err(PortError::Gone { .. }) => Vec::new(),
             Err(error) if error.is_transient() => {
-                return Err(StepError::transient(format!("cannot look for credentials for {url}")).because(error));
+                return Err(
+                    StepError::transient(format!("cannot look for credentials for {url}"))
+                        .because(error),
+                );
             }
             Err(error) => {
-                return Err(StepError::errored(format!("cannot look for credentials for {url}")).because(error));
+                return Err(
+                    StepError::errored(format!("cannot look for credentials for {url}"))
+                        .because(error),
+                );
             }
         };
         let mut secrets: Vec<(String, Texts)> = secrets
             .iter()
             .map(|value| {
                 (
-                    value.pointer("/metadata/name").and_then(|n| n.as_str()).unwrap_or_default().to_owned(),
+                    value
+                        .pointer("/metadata/name")
+                        .and_then(|n| n.as_str())
+                        .unwrap_or_default()
+                        .to_owned(),
                     Texts::of_secret(value),
                 )
             })
-            .filter(|(_, texts)| texts.labels.get(meta::CRED_TYPE).is_some_and(|kind| kind == "git"))
+            .filter(|(_, texts)| {
+                texts
+                    .labels
+                    .get(meta::CRED_TYPE)
+                    .is_some_and(|kind| kind == "git")
+            })
             .collect();
         secrets.sort_by(|a, b| a.0.cmp(&b.0));
         let fitting = secrets.into_iter().find(|(_, texts)| fits(texts, url));
-        Ok(fitting.and_then(|(_, texts)| credential_of(&texts)).unwrap_or(Credential::User))
+        Ok(fitting
+            .and_then(|(_, texts)| credential_of(&texts))
+            .unwrap_or(Credential::User))
     }
 
-    async fn branch(&self, mirror: &Arc<Mirror>, revision: &Revision) -> Result<Option<BranchName>, StepError> {
+    async fn branch(
+        &self,
+        mirror: &Arc<Mirror>,
+        revision: &Revision,
+    ) -> Result<Option<BranchName>, StepError> {
         match revision {
-            Revision::Default => mirror.default_branch().await.map(Some).map_err(|error| fetch_error(mirror, error)),
+            Revision::Default => mirror
+                .default_branch()
+                .await
+                .map(Some)
+                .map_err(|error| fetch_error(mirror, error)),
             Revision::Branch { name, .. } => Ok(Some(name.clone())),
             Revision::Commit(_) | Revision::Tag(_) => Ok(None),
         }
@@ -93,31 +129,47 @@ impl Remotes {
 
 /// Whether a Secret's address is this one: equal, or matched where it says that it is a pattern.
 fn fits(texts: &Texts, url: &RepoUrl) -> bool {
-    let Some(own) = texts.data.get("repoURL") else { return false };
-    if texts.data.get("repoURLIsRegex").is_some_and(|text| text == "true") {
+    let Some(own) = texts.data.get("repoURL") else {
+        return false;
+    };
+    if texts
+        .data
+        .get("repoURLIsRegex")
+        .is_some_and(|text| text == "true")
+    {
         let plain = url.normalised();
         return regex::Regex::new(own)
             .is_ok_and(|pattern| pattern.is_match(&plain) || pattern.is_match(&url.to_string()));
     }
-    own.parse::<RepoUrl>().is_ok_and(|own| own.normalised() == url.normalised())
+    own.parse::<RepoUrl>()
+        .is_ok_and(|own| own.normalised() == url.normalised())
 }
 
 fn credential_of(texts: &Texts) -> Option<Credential> {
     let text = |key: &str| texts.data.get(key).cloned();
     let login = match (text("sshPrivateKey"), text("username"), text("password")) {
         (Some(key), ..) => Login::SshKey(key),
-        (None, username, Some(password)) => Login::Password { username: username.unwrap_or_default(), password },
+        (None, username, Some(password)) => Login::Password {
+            username: username.unwrap_or_default(),
+            password,
+        },
         (None, ..) => return None,
     };
-    Some(Credential::Secret { scope: texts.version.clone(), login })
+    Some(Credential::Secret {
+        scope: texts.version.clone(),
+        login,
+    })
 }
 
 /// A failed fetch in the words of a step.
 pub fn fetch_error(mirror: &Mirror, error: FetchError) -> StepError {
     let doing = format!("cannot fetch from {}", mirror.url());
-    let transient =
-        matches!(&error, FetchError::Remote(remote) if matches!(remote.trouble, Trouble::Unreachable | Trouble::Other));
-    if transient { StepError::transient(doing).because(error) } else { StepError::errored(doing).because(error) }
+    let transient = matches!(&error, FetchError::Remote(remote) if matches!(remote.trouble, Trouble::Unreachable | Trouble::Other));
+    if transient {
+        StepError::transient(doing).because(error)
+    } else {
+        StepError::errored(doing).because(error)
+    }
 }
 
 #[async_trait]
@@ -129,30 +181,45 @@ impl Repositories for Remotes {
             branches.push(self.branch(&mirror, revision).await?);
         }
         let wanted: Vec<BranchName> = branches.iter().flatten().cloned().collect();
-        let tips = mirror.fetch(&wanted).await.map_err(|error| fetch_error(&mirror, error))?;
+        let tips = mirror
+            .fetch(&wanted)
+            .await
+            .map_err(|error| fetch_error(&mirror, error))?;
         let mut found = Vec::new();
         for (revision, branch) in revisions.iter().zip(branches) {
             let commit = match (revision, &branch) {
                 (_, Some(branch)) => tips.get(branch).commit().cloned(),
                 (Revision::Commit(id), None) => Some(self.present(&mirror, id).await?),
                 (Revision::Tag(tag), None) => {
-                    return Err(StepError::config(format!("checking out a tag ({tag}) is not supported yet")));
+                    return Err(StepError::config(format!(
+                        "checking out a tag ({tag}) is not supported yet"
+                    )));
                 }
                 (_, None) => None,
             };
             let may_be_absent = matches!(revision, Revision::Branch { create: true, .. });
             if let (None, Some(branch), false) = (&commit, &branch, may_be_absent) {
-                return Err(StepError::errored(format!("there is no branch {branch} in {}", mirror.url()))
-                    .hint("Set `create: true` to begin an empty one"));
+                return Err(StepError::errored(format!(
+                    "there is no branch {branch} in {}",
+                    mirror.url()
+                ))
+                .hint("Set `create: true` to begin an empty one"));
             }
-            found.push(Found { mirror: key.clone(), branch, commit });
+            found.push(Found {
+                mirror: key.clone(),
+                branch,
+                commit,
+            });
         }
         let records = found.iter().map(|found| FoundRecord {
             mirror: found.mirror.clone(),
             branch: found.branch.clone(),
             commit: found.commit.clone(),
         });
-        self.found.lock().unwrap_or_else(PoisonError::into_inner).extend(records);
+        self.found
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .extend(records);
         Ok(found)
     }
 }
@@ -163,8 +230,14 @@ impl Remotes {
         if has(mirror, id).await {
             return Ok(id.clone());
         }
-        let branch = mirror.default_branch().await.map_err(|error| fetch_error(mirror, error))?;
-        mirror.fetch(&[branch]).await.map_err(|error| fetch_error(mirror, error))?;
+        let branch = mirror
+            .default_branch()
+            .await
+            .map_err(|error| fetch_error(mirror, error))?;
+        mirror
+            .fetch(&[branch])
+            .await
+            .map_err(|error| fetch_error(mirror, error))?;
         if has(mirror, id).await {
             return Ok(id.clone());
         }
@@ -185,8 +258,15 @@ mod tests {
     use super::*;
 
     fn texts(pairs: &[(&str, &str)]) -> Texts {
-        let data = pairs.iter().map(|(key, text)| ((*key).to_owned(), (*text).to_owned())).collect();
-        Texts { version: "u@1".into(), data, ..Texts::default() }
+        let data = pairs
+            .iter()
+            .map(|(key, text)| ((*key).to_owned(), (*text).to_owned()))
+            .collect();
+        Texts {
+            version: "u@1".into(),
+            data,
+            ..Texts::default()
+        }
     }
 
     #[test]
@@ -196,8 +276,20 @@ mod tests {
             (&[("repoURL", "https://h.example/o/r")], true),
             (&[("repoURL", "https://h.example/o/r/")], true),
             (&[("repoURL", "https://h.example/o")], false),
-            (&[("repoURL", "^https://h.example/o/.*$"), ("repoURLIsRegex", "true")], true),
-            (&[("repoURL", "^https://h.example/x/.*$"), ("repoURLIsRegex", "true")], false),
+            (
+                &[
+                    ("repoURL", "^https://h.example/o/.*$"),
+                    ("repoURLIsRegex", "true"),
+                ],
+                true,
+            ),
+            (
+                &[
+                    ("repoURL", "^https://h.example/x/.*$"),
+                    ("repoURLIsRegex", "true"),
+                ],
+                false,
+            ),
             (&[("repoURL", "("), ("repoURLIsRegex", "true")], false),
             (&[("username", "u")], false),
         ];
@@ -218,7 +310,10 @@ mod tests {
         assert!(
             matches!(login(&[("username", "u"), ("password", "p")]), Some(Login::Password { username, .. }) if username == "u")
         );
-        assert!(matches!(login(&[("sshPrivateKey", "k"), ("password", "p")]), Some(Login::SshKey(_))));
+        assert!(matches!(
+            login(&[("sshPrivateKey", "k"), ("password", "p")]),
+            Some(Login::SshKey(_))
+        ));
         assert!(login(&[("username", "u")]).is_none());
     }
 }

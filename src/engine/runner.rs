@@ -68,7 +68,10 @@ pub(in crate::engine) enum Flow {
     /// Back to that step, which has to be done again.
     Back(Alias),
     /// A rest.
-    Wait { until: Option<Instant>, what: String },
+    Wait {
+        until: Option<Instant>,
+        what: String,
+    },
     /// The promotion is over.
     Over(Rest),
 }
@@ -87,7 +90,13 @@ impl Stopped {
     fn is_refusal(&self) -> bool {
         matches!(
             self,
-            Self::Ledger(LedgerError::TooMuch { .. } | LedgerError::Port { source: PortError::TooLarge { .. }, .. })
+            Self::Ledger(
+                LedgerError::TooMuch { .. }
+                    | LedgerError::Port {
+                        source: PortError::TooLarge { .. },
+                        ..
+                    }
+            )
         )
     }
 }
@@ -109,7 +118,14 @@ pub struct Runner {
 impl Runner {
     /// Runs `course` on its ledger. `newer_waits`: a newer promotion of the same Stage is queued.
     pub fn new(course: Arc<Course>, ledger: Ledger, newer_waits: bool) -> Self {
-        Self { course, ledger, dirty: None, pinned: std::collections::BTreeSet::new(), newer_waits, pushing: None }
+        Self {
+            course,
+            ledger,
+            dirty: None,
+            pinned: std::collections::BTreeSet::new(),
+            newer_waits,
+            pushing: None,
+        }
     }
 
     /// Runs until it rests. What `control` says takes effect at once, in the middle of a step.
@@ -173,7 +189,12 @@ impl Runner {
         match flow {
             Flow::Next => *at += 1,
             Flow::Back(alias) => {
-                *at = self.course.steps.iter().position(|step| step.alias == alias).unwrap_or(*at);
+                *at = self
+                    .course
+                    .steps
+                    .iter()
+                    .position(|step| step.alias == alias)
+                    .unwrap_or(*at);
             }
             Flow::Over(rest) => return Ok(Some(rest)),
             Flow::Wait { until, what } => {
@@ -187,11 +208,20 @@ impl Runner {
     fn first_step(&self) -> usize {
         let entries = &self.ledger.status.step_execution_metadata;
         let stored = usize::try_from(self.ledger.status.current_step).unwrap_or(0);
-        let over =
-            |step: &PromotionStep| entries.iter().any(|entry| entry.alias == step.alias && verdict::is_over(entry));
+        let over = |step: &PromotionStep| {
+            entries
+                .iter()
+                .any(|entry| entry.alias == step.alias && verdict::is_over(entry))
+        };
         // Where the record is short of `currentStep`, the record is right.
         let at = stored.min(entries.len());
-        at + self.course.steps.iter().skip(at).take_while(|step| over(step)).count()
+        at + self
+            .course
+            .steps
+            .iter()
+            .skip(at)
+            .take_while(|step| over(step))
+            .count()
     }
 
     /// What it looks back on.
@@ -230,7 +260,10 @@ impl Runner {
     }
 
     /// Runs `work`; meanwhile writes what is unwritten, once it is old enough.
-    pub(super) async fn while_writing<T>(&mut self, work: impl Future<Output = T>) -> Result<T, Stopped> {
+    pub(super) async fn while_writing<T>(
+        &mut self,
+        work: impl Future<Output = T>,
+    ) -> Result<T, Stopped> {
         tokio::pin!(work);
         let share = self.course.tools.settings.share_writes;
         if let Some(since) = self.dirty {
@@ -244,14 +277,23 @@ impl Runner {
 
     /// A named boundary, at which a test may end the run.
     pub(super) fn boundary(&self, name: &str) -> Result<(), Stopped> {
-        if self.course.tools.settings.crashes_at(name) { Err(Stopped::Crashed(name.to_owned())) } else { Ok(()) }
+        if self.course.tools.settings.crashes_at(name) {
+            Err(Stopped::Crashed(name.to_owned()))
+        } else {
+            Ok(())
+        }
     }
 
     async fn pin(&mut self) {
-        let Some(state) = &self.ledger.journal.workspace else { return };
+        let Some(state) = &self.ledger.journal.workspace else {
+            return;
+        };
         let mut wanted = Vec::new();
         for object in state.pinned() {
-            if let (false, Some(mirror)) = (self.pinned.contains(&object), self.course.tools.opened(&object.mirror)) {
+            if let (false, Some(mirror)) = (
+                self.pinned.contains(&object),
+                self.course.tools.opened(&object.mirror),
+            ) {
                 wanted.push((mirror, object));
             }
         }
@@ -260,26 +302,38 @@ impl Runner {
         }
         let uid = self.course.uid.clone();
         let job = move || {
-            wanted.retain(|(mirror, object)| match mirror.pin(uid.as_str(), &object.id, &object.id) {
-                Ok(()) => true,
-                Err(error) => {
-                    // Nothing is lost yet: should maintenance take the object, the steps run again.
-                    tracing::warn!(error = &error as &dyn std::error::Error, "an object could not be pinned");
-                    false
+            wanted.retain(|(mirror, object)| {
+                match mirror.pin(uid.as_str(), &object.id, &object.id) {
+                    Ok(()) => true,
+                    Err(error) => {
+                        // Nothing is lost yet: should maintenance take the object, the steps run again.
+                        tracing::warn!(
+                            error = &error as &dyn std::error::Error,
+                            "an object could not be pinned"
+                        );
+                        false
+                    }
                 }
             });
             wanted
         };
         if let Ok(done) = tokio::task::spawn_blocking(job).await {
-            self.pinned.extend(done.into_iter().map(|(_, object)| object));
+            self.pinned
+                .extend(done.into_iter().map(|(_, object)| object));
         }
     }
 
     pub(super) async fn unpin(&self) {
-        let (mirrors, uid) = (Arc::clone(&self.course.tools.mirrors), self.course.uid.clone());
+        let (mirrors, uid) = (
+            Arc::clone(&self.course.tools.mirrors),
+            self.course.uid.clone(),
+        );
         let job = move || {
             if let Err(error) = mirrors.unpin_all(uid.as_str()) {
-                tracing::warn!(error = &error as &dyn std::error::Error, "pins could not be taken away");
+                tracing::warn!(
+                    error = &error as &dyn std::error::Error,
+                    "pins could not be taken away"
+                );
             }
         };
         // Its only failure is a panic, which has been reported.
@@ -291,22 +345,39 @@ impl Runner {
     }
 
     /// The step's own limits: the template's, else its kind's.
-    pub(super) fn limits(step: &PromotionStep, defaults: super::step::Defaults) -> Result<verdict::Limits, String> {
+    pub(super) fn limits(
+        step: &PromotionStep,
+        defaults: super::step::Defaults,
+    ) -> Result<verdict::Limits, String> {
         let retry = step.retry.clone().unwrap_or_default();
         let timeout = match retry.timeout.as_str() {
             "" => None,
-            text => Some(text.parse::<GoDuration>().map_err(|error| format!("retry.timeout: {error}"))?),
+            text => Some(
+                text.parse::<GoDuration>()
+                    .map_err(|error| format!("retry.timeout: {error}"))?,
+            ),
         };
-        let timeout = timeout.filter(|span| !span.is_none()).map(GoDuration::to_std).or(defaults.timeout);
-        let threshold = u32::try_from(retry.error_threshold).ok().filter(|threshold| *threshold > 0);
+        let timeout = timeout
+            .filter(|span| !span.is_none())
+            .map(GoDuration::to_std)
+            .or(defaults.timeout);
+        let threshold = u32::try_from(retry.error_threshold)
+            .ok()
+            .filter(|threshold| *threshold > 0);
         let error_threshold = threshold.unwrap_or(defaults.error_threshold).max(1);
-        Ok(verdict::Limits { timeout, error_threshold })
+        Ok(verdict::Limits {
+            timeout,
+            error_threshold,
+        })
     }
 }
 
 /// Completes when there is something else to do than to go on.
 async fn told(control: &mut watch::Receiver<Control>) -> Control {
-    let told = control.wait_for(|control| *control != Control::Go).await.map(|control| control.clone());
+    let told = control
+        .wait_for(|control| *control != Control::Go)
+        .await
+        .map(|control| control.clone());
     match told {
         Ok(control) => control,
         // Nobody is there to tell anything any more.

@@ -72,12 +72,21 @@ impl Scope {
         collection: &FreightCollection,
     ) -> Result<Self, PortError> {
         let project = promotion.project();
-        let requested: Vec<Origin> =
-            stage.spec.requested_freight.iter().map(|request| request.origin.clone()).collect();
+        let requested: Vec<Origin> = stage
+            .spec
+            .requested_freight
+            .iter()
+            .map(|request| request.origin.clone())
+            .collect();
         let mut warehouses = BTreeMap::new();
         for origin in &requested {
             if let Some(warehouse) = tools.port.get::<Warehouse>(&project, &origin.name).await? {
-                let subscriptions = warehouse.spec.subscriptions.iter().filter_map(subscription).collect();
+                let subscriptions = warehouse
+                    .spec
+                    .subscriptions
+                    .iter()
+                    .filter_map(subscription)
+                    .collect();
                 warehouses.insert(origin.name.clone(), subscriptions);
             }
         }
@@ -90,7 +99,10 @@ impl Scope {
             freight: promotion.spec.freight.to_string(),
             freight_alias: freight.alias().to_string(),
             freight_warehouse: freight.origin.name.clone(),
-            actor: actor.split_once(':').map_or("", |(_, name)| name).to_owned(),
+            actor: actor
+                .split_once(':')
+                .map_or("", |(_, name)| name)
+                .to_owned(),
             rollback: promotion.annotation(meta::ROLLBACK) == Some("true"),
             step_alias: String::new(),
         };
@@ -100,8 +112,10 @@ impl Scope {
             freight: collection.items.values().map(freight_view).collect(),
             git_names: view::GitNames(git_name),
         };
-        let (port, shared): (Arc<dyn Port>, Option<ProjectName>) =
-            (Arc::clone(&tools.port), tools.settings.shared_namespace.clone());
+        let (port, shared): (Arc<dyn Port>, Option<ProjectName>) = (
+            Arc::clone(&tools.port),
+            tools.settings.shared_namespace.clone(),
+        );
         Ok(Self {
             context,
             vars: promotion.spec.vars.iter().map(var).collect(),
@@ -113,18 +127,36 @@ impl Scope {
 
     /// Whether the step is to run.
     pub async fn decide(&self, course: &Course, moment: Moment) -> Result<bool, String> {
-        let condition = course.steps.get(moment.at).map(|step| step.condition.clone()).unwrap_or_default();
-        let (result, _) = self.evaluate(course, moment, move |scope| scope.should_run(Some(&condition))).await?;
+        let condition = course
+            .steps
+            .get(moment.at)
+            .map(|step| step.condition.clone())
+            .unwrap_or_default();
+        let (result, _) = self
+            .evaluate(course, moment, move |scope| {
+                scope.should_run(Some(&condition))
+            })
+            .await?;
         result
     }
 
     /// The step's configuration.
     pub async fn configure(&self, course: &Course, moment: Moment) -> Result<Configured, String> {
-        let config = course.steps.get(moment.at).and_then(|step| step.config.clone()).unwrap_or_default();
-        let (result, lookups) = self.evaluate(course, moment, move |scope| scope.config(&config)).await?;
+        let config = course
+            .steps
+            .get(moment.at)
+            .and_then(|step| step.config.clone())
+            .unwrap_or_default();
+        let (result, lookups) = self
+            .evaluate(course, moment, move |scope| scope.config(&config))
+            .await?;
         let value = result?;
         let digest = course.tools.digest(course.uid.as_str(), &value.to_string());
-        Ok(Configured { value, digest, lookups })
+        Ok(Configured {
+            value,
+            digest,
+            lookups,
+        })
     }
 
     async fn evaluate<T: Send + 'static>(
@@ -133,18 +165,43 @@ impl Scope {
         moment: Moment,
         work: impl FnOnce(&view::Scope<'_>) -> view::Outcome<T> + Send + 'static,
     ) -> Result<(Result<T, String>, BTreeMap<String, String>), String> {
-        let Some(step) = course.steps.get(moment.at).cloned() else { return Err("there is no such step".into()) };
-        let earlier: BTreeSet<Alias> = course.steps.iter().take(moment.at).map(|step| step.alias.clone()).collect();
-        let live = Live::new(Arc::clone(&self.live), moment.again, tokio::runtime::Handle::current());
-        let (context, vars, freight) = (self.context.clone(), self.vars.clone(), self.freight.clone());
+        let Some(step) = course.steps.get(moment.at).cloned() else {
+            return Err("there is no such step".into());
+        };
+        let earlier: BTreeSet<Alias> = course
+            .steps
+            .iter()
+            .take(moment.at)
+            .map(|step| step.alias.clone())
+            .collect();
+        let live = Live::new(
+            Arc::clone(&self.live),
+            moment.again,
+            tokio::runtime::Handle::current(),
+        );
+        let (context, vars, freight) = (
+            self.context.clone(),
+            self.vars.clone(),
+            self.freight.clone(),
+        );
         let job = move || {
-            let metas = moment.past.metas.iter().filter(|meta| earlier.contains(&meta.alias));
+            let metas = moment
+                .past
+                .metas
+                .iter()
+                .filter(|meta| earlier.contains(&meta.alias));
             let scope = view::Scope {
-                context: view::Context { step_alias: step.alias.to_string(), ..context },
+                context: view::Context {
+                    step_alias: step.alias.to_string(),
+                    ..context
+                },
                 promotion_vars: vars,
                 step_vars: step.vars.iter().map(var).collect(),
                 outputs: outputs(&moment.past),
-                steps: view::StepsView { current_alias: step.alias.to_string(), metas: metas.map(meta_view).collect() },
+                steps: view::StepsView {
+                    current_alias: step.alias.to_string(),
+                    metas: metas.map(meta_view).collect(),
+                },
                 target: None,
                 freight,
                 lookups: &live,
@@ -154,8 +211,12 @@ impl Scope {
             (outcome, live.versions())
         };
         let done = tokio::task::spawn_blocking(job).await;
-        let (outcome, versions) = done.map_err(|error| format!("the evaluation stopped half-way: {error}"))?;
-        self.secrets.lock().unwrap_or_else(PoisonError::into_inner).extend(outcome.secrets);
+        let (outcome, versions) =
+            done.map_err(|error| format!("the evaluation stopped half-way: {error}"))?;
+        self.secrets
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .extend(outcome.secrets);
         Ok((outcome.result.map_err(|error| error.full()), versions))
     }
 
@@ -164,24 +225,38 @@ impl Scope {
         let secrets = self.secrets.lock().unwrap_or_else(PoisonError::into_inner);
         let mut longest_first: Vec<&String> = secrets.iter().collect();
         longest_first.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
-        longest_first.into_iter().fold(text.to_owned(), |text, secret| text.replace(secret.as_str(), "***"))
+        longest_first
+            .into_iter()
+            .fold(text.to_owned(), |text, secret| {
+                text.replace(secret.as_str(), "***")
+            })
     }
 }
 
 fn outputs(past: &Past) -> BTreeMap<String, expr::Value> {
-    past.outputs.iter().map(|(alias, output)| (alias.clone(), expr::Value::from_json(output))).collect()
+    past.outputs
+        .iter()
+        .map(|(alias, output)| (alias.clone(), expr::Value::from_json(output)))
+        .collect()
 }
 
 fn var(variable: &Variable) -> view::Var {
-    view::Var { name: variable.name.clone(), value: variable.value.clone() }
+    view::Var {
+        name: variable.name.clone(),
+        value: variable.value.clone(),
+    }
 }
 
 fn git_name(url: &str) -> String {
-    url.parse::<RepoUrl>().map_or_else(|_| url.to_owned(), |url| url.normalised())
+    url.parse::<RepoUrl>()
+        .map_or_else(|_| url.to_owned(), |url| url.normalised())
 }
 
 fn origin_view(origin: &Origin) -> view::Origin {
-    view::Origin { kind: origin.kind.clone(), name: origin.name.clone() }
+    view::Origin {
+        kind: origin.kind.clone(),
+        name: origin.name.clone(),
+    }
 }
 
 fn zoned(time: Option<Timestamp>) -> Option<Zoned> {
@@ -195,7 +270,11 @@ fn meta_view(meta: &StepMetadata) -> view::StepMeta {
         started_at: zoned(meta.started_at),
         finished_at: zoned(meta.finished_at),
         error_count: u32::try_from(meta.error_count).unwrap_or(0),
-        status: meta.status.as_ref().map(ToString::to_string).unwrap_or_default(),
+        status: meta
+            .status
+            .as_ref()
+            .map(ToString::to_string)
+            .unwrap_or_default(),
         message: meta.message.clone(),
     }
 }
@@ -210,13 +289,20 @@ fn subscription(value: &Value) -> Option<view::Subscription> {
     }
     if value.get("chart").is_some() {
         let name = text("chart", "name").unwrap_or_default();
-        return text("chart", "repoURL").map(|repo_url| view::Subscription::Chart { repo_url, name });
+        return text("chart", "repoURL")
+            .map(|repo_url| view::Subscription::Chart { repo_url, name });
     }
-    Some(view::Subscription::Other { name: value.get("name")?.as_str()?.to_owned() })
+    Some(view::Subscription::Other {
+        name: value.get("name")?.as_str()?.to_owned(),
+    })
 }
 
 fn freight_view(reference: &FreightReference) -> view::Freight {
-    let origin = reference.origin.as_ref().map(origin_view).unwrap_or_default();
+    let origin = reference
+        .origin
+        .as_ref()
+        .map(origin_view)
+        .unwrap_or_default();
     let commits = reference.commits.iter().map(|commit| view::Commit {
         repo_url: commit.repo_url.clone(),
         id: commit.id.clone(),

@@ -10,8 +10,8 @@ use serde_json::{Map, Value};
 use crate::{
     git::{branch::BranchName, id::CommitId},
     kargo::{
-        Alias, ProjectName, PromotionName, StageName, StepKind, Timestamp, Uid, approval::ApproverRule,
-        artifact::FreightCollection, promotion::HealthCheck,
+        Alias, ProjectName, PromotionName, StageName, StepKind, Timestamp, Uid,
+        approval::ApproverRule, artifact::FreightCollection, promotion::HealthCheck,
     },
 };
 
@@ -45,7 +45,10 @@ pub struct Defaults {
 
 impl Default for Defaults {
     fn default() -> Self {
-        Self { timeout: None, error_threshold: 1 }
+        Self {
+            timeout: None,
+            error_threshold: 1,
+        }
     }
 }
 
@@ -137,14 +140,15 @@ impl Files {
     {
         let (state, mirrors) = (self.state.clone(), Arc::clone(&self.mirrors));
         let job = move || {
-            let mut workspace = Workspace::open(state, mirrors.as_ref())
-                .map_err(|error| StepError::transient("cannot open the workspace").because(error))?;
+            let mut workspace = Workspace::open(state, mirrors.as_ref()).map_err(|error| {
+                StepError::transient("cannot open the workspace").because(error)
+            })?;
             let result = edit(&mut workspace)?;
             Ok((result, workspace.into_state()))
         };
         let joined = tokio::task::spawn_blocking(job).await;
-        let (result, state) =
-            joined.map_err(|error| StepError::config(format!("the step stopped half-way: {error}")))??;
+        let (result, state) = joined
+            .map_err(|error| StepError::config(format!("the step stopped half-way: {error}")))??;
         self.state = state;
         Ok(result)
     }
@@ -192,17 +196,30 @@ pub struct Outcome {
 impl Outcome {
     /// Done, with this output.
     pub fn succeeded(output: Map<String, Value>) -> Self {
-        Self { ending: Ending::Succeeded, output, message: String::new(), health_check: None }
+        Self {
+            ending: Ending::Succeeded,
+            output,
+            message: String::new(),
+            health_check: None,
+        }
     }
 
     /// Nothing was to be done, for the reason given.
     pub fn skipped(output: Map<String, Value>, message: impl Into<String>) -> Self {
-        Self { ending: Ending::Skipped, output, message: message.into(), health_check: None }
+        Self {
+            ending: Ending::Skipped,
+            output,
+            message: message.into(),
+            health_check: None,
+        }
     }
 
     /// The same with a message for people.
     pub fn saying(self, message: impl Into<String>) -> Self {
-        Self { message: message.into(), ..self }
+        Self {
+            message: message.into(),
+            ..self
+        }
     }
 }
 
@@ -278,8 +295,10 @@ impl StepError {
     /// The whole chain as one sentence, the hint last: what the step's message shows.
     pub fn sentence(&self) -> String {
         let mut text = self.doing.clone();
-        let mut next: Option<&(dyn std::error::Error + 'static)> =
-            self.source.as_ref().map(|source| source.as_ref() as &(dyn std::error::Error + 'static));
+        let mut next: Option<&(dyn std::error::Error + 'static)> = self
+            .source
+            .as_ref()
+            .map(|source| source.as_ref() as &(dyn std::error::Error + 'static));
         while let Some(error) = next {
             text.push_str(": ");
             text.push_str(&error.to_string());
@@ -370,7 +389,10 @@ pub trait Step: Send + Sync {
 
     /// Does it. `config` is evaluated and has passed `check`. Called for [`Plan::Run`] only.
     async fn run(&self, _cx: StepCx<'_>, _config: &Value) -> Result<Outcome, StepError> {
-        Err(StepError::config(format!("{} is done by the engine", self.kind())))
+        Err(StepError::config(format!(
+            "{} is done by the engine",
+            self.kind()
+        )))
     }
 }
 

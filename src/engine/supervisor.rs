@@ -178,12 +178,23 @@ impl Supervisor {
 
     /// All is quiet: unless the cluster knows of something that has not been heard yet.
     async fn settle(&mut self) -> bool {
-        for kind in [Kind::Stage, Kind::Freight, Kind::Promotion, Kind::ApprovalRequest, Kind::Approval] {
+        for kind in [
+            Kind::Stage,
+            Kind::Freight,
+            Kind::Promotion,
+            Kind::ApprovalRequest,
+            Kind::Approval,
+        ] {
             match self.tools.port.list(kind, None).await {
-                Ok(objects) => objects.into_iter().for_each(|object| self.change(Change::Applied(kind, object))),
+                Ok(objects) => objects
+                    .into_iter()
+                    .for_each(|object| self.change(Change::Applied(kind, object))),
                 Err(PortError::Gone { .. }) => {}
                 Err(error) => {
-                    tracing::warn!(error = &error as &dyn std::error::Error, "cannot look once more");
+                    tracing::warn!(
+                        error = &error as &dyn std::error::Error,
+                        "cannot look once more"
+                    );
                     return false;
                 }
             }
@@ -212,7 +223,10 @@ impl Supervisor {
                     let mirrors = Arc::clone(&self.tools.mirrors);
                     tokio::task::spawn_blocking(move || {
                         if let Err(error) = mirrors.unpin_all(uid.as_str()) {
-                            tracing::warn!(error = &error as &dyn std::error::Error, "pins could not be taken away");
+                            tracing::warn!(
+                                error = &error as &dyn std::error::Error,
+                                "pins could not be taken away"
+                            );
                         }
                     });
                 }
@@ -262,8 +276,13 @@ impl Supervisor {
     }
 
     fn rested(&mut self, key: PromotionKey, rest: Rest) {
-        let again = self.running.remove(&key).is_some_and(|running| running.again);
-        let Some(row) = self.desk.row(&key) else { return };
+        let again = self
+            .running
+            .remove(&key)
+            .is_some_and(|running| running.again);
+        let Some(row) = self.desk.row(&key) else {
+            return;
+        };
         let stage = row.stage.clone();
         let (until, what) = match rest {
             Rest::Ended(phase) => {
@@ -282,7 +301,10 @@ impl Supervisor {
             Rest::Lost(why) => (Some(Instant::now() + LATER), why),
         };
         if row.aborting {
-            let request = AbortRequest { action: "terminate".into(), ..AbortRequest::default() };
+            let request = AbortRequest {
+                action: "terminate".into(),
+                ..AbortRequest::default()
+            };
             return self.ready.push_back((key, Control::Abort(request)));
         }
         self.resting.insert(key, Resting { stage, until, what });
@@ -300,7 +322,8 @@ impl Supervisor {
                     self.desk.dirty.insert(key.clone());
                 }
                 if let Some(wake) = kept.wake {
-                    self.stage_timers.insert(key, Instant::now() + Timestamp::now().until(wake));
+                    self.stage_timers
+                        .insert(key, Instant::now() + Timestamp::now().until(wake));
                 }
             }
             Err(error) => {
@@ -331,7 +354,12 @@ impl Supervisor {
             self.resting.remove(&key);
             self.ready.push_back((key, Control::Go));
         }
-        let stages: Vec<_> = self.stage_timers.iter().filter(|(_, at)| due(at)).map(|(key, _)| key.clone()).collect();
+        let stages: Vec<_> = self
+            .stage_timers
+            .iter()
+            .filter(|(_, at)| due(at))
+            .map(|(key, _)| key.clone())
+            .collect();
         for key in stages {
             self.stage_timers.remove(&key);
             self.desk.dirty.insert(key);
@@ -353,7 +381,9 @@ impl Supervisor {
         }
         self.start_keepers();
         while self.running.len() < self.tools.settings.concurrency.max(1) {
-            let Some((key, control)) = self.ready.pop_front() else { return };
+            let Some((key, control)) = self.ready.pop_front() else {
+                return;
+            };
             if !self.running.contains_key(&key) {
                 self.launch(key, control);
             }
@@ -362,18 +392,31 @@ impl Supervisor {
 
     fn start_keepers(&mut self) {
         let free = KEEPERS.saturating_sub(self.keeping.len());
-        let next: Vec<StageKey> =
-            self.desk.dirty.iter().filter(|key| !self.keeping.contains(*key)).take(free).cloned().collect();
+        let next: Vec<StageKey> = self
+            .desk
+            .dirty
+            .iter()
+            .filter(|key| !self.keeping.contains(*key))
+            .take(free)
+            .cloned()
+            .collect();
         for key in next {
             self.desk.dirty.remove(&key);
-            let Some(snapshot) = self.desk.snapshot(&key) else { continue };
+            let Some(snapshot) = self.desk.snapshot(&key) else {
+                continue;
+            };
             self.keeping.insert(key.clone());
             let (tools, sender) = (Arc::clone(&self.tools), self.sender.clone());
             tokio::spawn(async move {
-                let result = guarded(keeper::keep(&tools, snapshot)).await.unwrap_or_else(|| {
-                    let (doing, said) = (format!("keeping the book of Stage {}", key.1), "it panicked".to_owned());
-                    Err(PortError::Forbidden { doing, said })
-                });
+                let result = guarded(keeper::keep(&tools, snapshot))
+                    .await
+                    .unwrap_or_else(|| {
+                        let (doing, said) = (
+                            format!("keeping the book of Stage {}", key.1),
+                            "it panicked".to_owned(),
+                        );
+                        Err(PortError::Forbidden { doing, said })
+                    });
                 // A supervisor that is gone needs no answer.
                 drop(sender.send(Done::Stage(key, result)));
             });
@@ -381,14 +424,23 @@ impl Supervisor {
     }
 
     fn launch(&mut self, key: PromotionKey, control: Control) {
-        let Some(row) = self.desk.row(&key).filter(|row| !row.phase.is_terminal()) else { return };
+        let Some(row) = self.desk.row(&key).filter(|row| !row.phase.is_terminal()) else {
+            return;
+        };
         let newer = self.desk.newer_waits(row);
         let (to, told) = watch::channel(control);
-        self.running.insert(key.clone(), Running { control: to, again: false });
+        self.running.insert(
+            key.clone(),
+            Running {
+                control: to,
+                again: false,
+            },
+        );
         let (tools, sender) = (Arc::clone(&self.tools), self.sender.clone());
         tokio::spawn(async move {
             let work = guarded(launch::promotion(&tools, &key, told, newer)).await;
-            let rest = work.unwrap_or_else(|| Rest::Lost("its run panicked; it is tried again".into()));
+            let rest =
+                work.unwrap_or_else(|| Rest::Lost("its run panicked; it is tried again".into()));
             drop(sender.send(Done::Promotion(key, rest)));
         });
     }
@@ -408,13 +460,19 @@ impl Supervisor {
     }
 
     fn summary(&self) -> Summary {
-        let waiting = self.resting.iter().map(|((project, promotion), resting)| Waiting {
-            project: project.clone(),
-            stage: resting.stage.clone(),
-            promotion: promotion.clone(),
-            what: resting.what.clone(),
-        });
-        Summary { phases: self.desk.phases(), waiting: waiting.chain(self.desk.queued(&self.resting)).collect() }
+        let waiting = self
+            .resting
+            .iter()
+            .map(|((project, promotion), resting)| Waiting {
+                project: project.clone(),
+                stage: resting.stage.clone(),
+                promotion: promotion.clone(),
+                what: resting.what.clone(),
+            });
+        Summary {
+            phases: self.desk.phases(),
+            waiting: waiting.chain(self.desk.queued(&self.resting)).collect(),
+        }
     }
 }
 

@@ -67,7 +67,10 @@ pub struct Settings {
 
 impl fmt::Debug for Settings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Settings").field("shard", &self.shard).field("epoch", &self.epoch).finish_non_exhaustive()
+        f.debug_struct("Settings")
+            .field("shard", &self.shard)
+            .field("epoch", &self.epoch)
+            .finish_non_exhaustive()
     }
 }
 
@@ -76,11 +79,17 @@ impl Settings {
     pub fn new(holder: impl Into<String>) -> Self {
         Self {
             shard: None,
-            author: Person { name: "Kargo".into(), email: "no-reply@kargo.io".into() },
+            author: Person {
+                name: "Kargo".into(),
+                email: "no-reply@kargo.io".into(),
+            },
             concurrency: 64,
             verification: Verification::Required,
             identity: Identity::default(),
-            epoch: Epoch { holder: holder.into(), transitions: 0 },
+            epoch: Epoch {
+                holder: holder.into(),
+                transitions: 0,
+            },
             shared_namespace: None,
             ui_base_url: String::new(),
             transient_budget: Duration::from_secs(300),
@@ -113,8 +122,18 @@ impl Happening {
     /// One line for people.
     pub fn line(&self) -> String {
         let place = format!("{}/{}", self.project, self.stage);
-        let step = self.step.as_ref().map(|step| format!("{step} ")).unwrap_or_default();
-        let says = |text: &str| if text.is_empty() { String::new() } else { format!(": {text}") };
+        let step = self
+            .step
+            .as_ref()
+            .map(|step| format!("{step} "))
+            .unwrap_or_default();
+        let says = |text: &str| {
+            if text.is_empty() {
+                String::new()
+            } else {
+                format!(": {text}")
+            }
+        };
         let what = match &self.what {
             What::Started => format!("started ({})", self.promotion),
             What::Resumed => "goes on".to_owned(),
@@ -188,7 +207,16 @@ impl Tools {
     ) -> std::io::Result<Self> {
         let (news, _) = broadcast::channel(NEWS_KEPT);
         let digest_key = digest_key(&mirrors.scratch().with_file_name("digests.key"))?;
-        Ok(Self { settings, port, registry, mirrors, landers, opened: std::sync::Mutex::default(), digest_key, news })
+        Ok(Self {
+            settings,
+            port,
+            registry,
+            mirrors,
+            landers,
+            opened: std::sync::Mutex::default(),
+            digest_key,
+            news,
+        })
     }
 
     /// A digest of `text` for one promotion that tells nothing to whoever has not the key.
@@ -215,14 +243,21 @@ impl Tools {
     /// Remembers a mirror by the name that journals have for it, which this is.
     pub fn remember(&self, mirror: &Arc<Mirror>) -> MirrorKey {
         let key = MirrorKey(mirror.key().to_string());
-        let mut opened = self.opened.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut opened = self
+            .opened
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
         opened.insert(key.clone(), Arc::clone(mirror));
         key
     }
 
     /// A mirror that was opened in this run.
     pub fn opened(&self, key: &MirrorKey) -> Option<Arc<Mirror>> {
-        self.opened.lock().unwrap_or_else(std::sync::PoisonError::into_inner).get(key).cloned()
+        self.opened
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+            .get(key)
+            .cloned()
     }
 
     /// Where the mirrors are.
@@ -239,7 +274,11 @@ fn digest_key(path: &std::path::Path) -> std::io::Result<Vec<u8>> {
     }
     let mut key = vec![0; 32];
     getrandom::fill(&mut key).map_err(std::io::Error::other)?;
-    let mut file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+    let mut file = std::fs::OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)?;
     file.write_all(&key)?;
     Ok(key)
 }

@@ -44,7 +44,10 @@ fn broken_rule(name: &str) -> Option<&'static str> {
         Some("the name is reserved")
     } else if name.contains("..") || name.contains("@{") {
         Some("it contains `..` or `@{`")
-    } else if name.chars().any(|c| c.is_ascii_control() || " ~^:?*[\\".contains(c)) {
+    } else if name
+        .chars()
+        .any(|c| c.is_ascii_control() || " ~^:?*[\\".contains(c))
+    {
         Some("it contains a character that git reserves")
     } else if name.split('/').any(bad_part) {
         Some("a part is empty, starts or ends with a dot, or ends in `.lock`")
@@ -58,7 +61,10 @@ impl FromStr for BranchName {
     fn from_str(name: &str) -> Result<Self, InvalidBranch> {
         match broken_rule(name) {
             None => Ok(Self(name.to_owned())),
-            Some(why) => Err(InvalidBranch { name: name.to_owned(), why }),
+            Some(why) => Err(InvalidBranch {
+                name: name.to_owned(),
+                why,
+            }),
         }
     }
 }
@@ -91,7 +97,10 @@ mod tests {
         for good in ["main", "env/prod", "a.b/c", "kargo/promotion/x.01.y", "ü"] {
             assert!(good.parse::<BranchName>().is_ok(), "{good}");
         }
-        for bad in ["", "-x", "a..b", "a b", "a/", "/a", "a//b", ".a", "a.lock", "a/.b", "@", "a@{1}", "a~1", "a\0b", "a."] {
+        for bad in [
+            "", "-x", "a..b", "a b", "a/", "/a", "a//b", ".a", "a.lock", "a/.b", "@", "a@{1}",
+            "a~1", "a\0b", "a.",
+        ] {
             assert!(bad.parse::<BranchName>().is_err(), "{bad:?}");
         }
     }

@@ -15,7 +15,11 @@ use super::{counters::Counters, credentials::Prepared, redact};
 mod child;
 
 /// The oldest git that everything here was tried on.
-const OLDEST: GitVersion = GitVersion { major: 2, minor: 39, patch: 0 };
+const OLDEST: GitVersion = GitVersion {
+    major: 2,
+    minor: 39,
+    patch: 0,
+};
 
 /// Set for every command. No background work, no hooks, nothing sent that was not asked for.
 const CONFIG: &[&str] = &[
@@ -105,7 +109,11 @@ impl GitVersion {
         let number = words.split([' ', '-']).next()?;
         let mut parts = number.split('.').map(|part| part.parse::<u32>().ok());
         let (major, minor) = (parts.next()??, parts.next()??);
-        Some(Self { major, minor, patch: parts.next().flatten().unwrap_or(0) })
+        Some(Self {
+            major,
+            minor,
+            patch: parts.next().flatten().unwrap_or(0),
+        })
     }
 }
 
@@ -181,7 +189,11 @@ pub(super) struct Output {
 impl Git {
     /// Nothing is run yet: the first command checks the version.
     pub fn new(settings: GitSettings, counters: Counters) -> Self {
-        Self(Arc::new(Program { settings, counters, version: OnceCell::new() }))
+        Self(Arc::new(Program {
+            settings,
+            counters,
+            version: OnceCell::new(),
+        }))
     }
 
     /// The user's git, with the usual settings and counters of its own.
@@ -196,20 +208,27 @@ impl Git {
 
     /// The version, asked once; an error when git is missing or too old.
     pub async fn version(&self) -> Result<GitVersion, GitError> {
-        self.0.version.get_or_try_init(|| self.ask_version()).await.copied()
+        self.0
+            .version
+            .get_or_try_init(|| self.ask_version())
+            .await
+            .copied()
     }
 
     async fn ask_version(&self) -> Result<GitVersion, GitError> {
         let mut command = self.command(&[], &Prepared::default());
         command.arg("version");
-        let raw = child::run(command, Duration::from_secs(20)).await.map_err(|why| self.failed("version", why))?;
+        let raw = child::run(command, Duration::from_secs(20))
+            .await
+            .map_err(|why| self.failed("version", why))?;
         let said = String::from_utf8_lossy(&raw.stdout);
         match GitVersion::parse(&said) {
             Some(found) if found < OLDEST => Err(GitError::TooOld { found }),
             Some(found) => Ok(found),
-            None => {
-                Err(GitError::NoVersion { program: self.program(), answer: said.trim().chars().take(100).collect() })
-            }
+            None => Err(GitError::NoVersion {
+                program: self.program(),
+                answer: said.trim().chars().take(100).collect(),
+            }),
         }
     }
 
@@ -225,7 +244,8 @@ impl Git {
         command.arg(call.verb).args(&call.args);
         let deadline = call.deadline.unwrap_or(self.0.settings.deadline);
         let ended = child::run(command, deadline).await;
-        let text = |bytes: &[u8]| redact::secrets(&String::from_utf8_lossy(bytes), &call.login.secrets);
+        let text =
+            |bytes: &[u8]| redact::secrets(&String::from_utf8_lossy(bytes), &call.login.secrets);
         match ended {
             Ok(raw) => Ok(Output {
                 success: raw.success,
@@ -233,9 +253,13 @@ impl Git {
                 stderr: text(&raw.stderr),
                 secrets: call.login.secrets,
             }),
-            Err(child::Ended::Late { after, stderr }) => {
-                Err(self.failed(call.verb, child::Ended::Late { after, stderr: text(stderr.as_bytes()) }))
-            }
+            Err(child::Ended::Late { after, stderr }) => Err(self.failed(
+                call.verb,
+                child::Ended::Late {
+                    after,
+                    stderr: text(stderr.as_bytes()),
+                },
+            )),
             Err(why) => Err(self.failed(call.verb, why)),
         }
     }
@@ -246,26 +270,51 @@ impl Git {
 
     /// What this variable will be in our children, credentials aside.
     pub(super) fn env(&self, name: &str) -> Option<OsString> {
-        let set = self.0.settings.env.iter().rev().find(|(set, _)| set == name);
-        set.map(|(_, value)| value.clone()).or_else(|| std::env::var_os(name))
+        let set = self
+            .0
+            .settings
+            .env
+            .iter()
+            .rev()
+            .find(|(set, _)| set == name);
+        set.map(|(_, value)| value.clone())
+            .or_else(|| std::env::var_os(name))
     }
 
     /// Whether the user's configuration sets this.
     pub(super) async fn user_config(&self, name: &str) -> bool {
         let args = args(["--get", name]);
-        let call = Call { verb: "config", args, repository: None, login: Prepared::default(), deadline: None };
-        self.run(call).await.is_ok_and(|said| !said.stdout.trim().is_empty())
+        let call = Call {
+            verb: "config",
+            args,
+            repository: None,
+            login: Prepared::default(),
+            deadline: None,
+        };
+        self.run(call)
+            .await
+            .is_ok_and(|said| !said.stdout.trim().is_empty())
     }
 
     /// Runs another program as our children are run; not counted. `None`: it could not be run.
-    pub(super) async fn run_other(&self, program: &str, args: &[String], deadline: Duration) -> Option<Output> {
+    pub(super) async fn run_other(
+        &self,
+        program: &str,
+        args: &[String],
+        deadline: Duration,
+    ) -> Option<Output> {
         let mut command = Command::new(program);
         command.args(args);
         self.set_env(&mut command, &Prepared::default());
         let raw = child::run(command, deadline).await.ok()?;
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let (stdout, stderr) = (text(&raw.stdout), text(&raw.stderr));
-        Some(Output { success: raw.success, stdout, stderr, secrets: Vec::new() })
+        Some(Output {
+            success: raw.success,
+            stdout,
+            stderr,
+            secrets: Vec::new(),
+        })
     }
 
     fn count(&self, verb: &str) {
@@ -305,7 +354,13 @@ impl Git {
         if std::env::var_os("SSH_ASKPASS").is_none() {
             command.env("SSH_ASKPASS", "false");
         }
-        command.envs(self.0.settings.env.iter().map(|(name, value)| (name, value)));
+        command.envs(
+            self.0
+                .settings
+                .env
+                .iter()
+                .map(|(name, value)| (name, value)),
+        );
         for (name, value) in &login.env {
             match value {
                 Some(value) => command.env(name, value),
@@ -317,13 +372,26 @@ impl Git {
     fn failed(&self, verb: &str, why: child::Ended) -> GitError {
         match why {
             child::Ended::Io(source) if source.kind() == io::ErrorKind::NotFound => {
-                GitError::Missing { program: self.program() }
+                GitError::Missing {
+                    program: self.program(),
+                }
             }
-            child::Ended::Io(source) => GitError::Io { verb: verb.to_owned(), source: Arc::new(source) },
+            child::Ended::Io(source) => GitError::Io {
+                verb: verb.to_owned(),
+                source: Arc::new(source),
+            },
             child::Ended::Late { after, stderr } => {
                 let last = stderr.trim().lines().last().unwrap_or_default();
-                let said = if last.is_empty() { String::new() } else { format!(": {last}") };
-                GitError::TimedOut { verb: verb.to_owned(), seconds: after.as_secs(), said }
+                let said = if last.is_empty() {
+                    String::new()
+                } else {
+                    format!(": {last}")
+                };
+                GitError::TimedOut {
+                    verb: verb.to_owned(),
+                    seconds: after.as_secs(),
+                    said,
+                }
             }
         }
     }
@@ -331,7 +399,10 @@ impl Git {
 
 /// Arguments from anything text-like, in order.
 pub(super) fn args<S: AsRef<OsStr>>(parts: impl IntoIterator<Item = S>) -> Vec<OsString> {
-    parts.into_iter().map(|part| part.as_ref().to_owned()).collect()
+    parts
+        .into_iter()
+        .map(|part| part.as_ref().to_owned())
+        .collect()
 }
 
 #[cfg(test)]

@@ -53,7 +53,9 @@ impl Counters {
         self.0.pushes.fetch_add(1, Ordering::Relaxed);
     }
     pub(super) fn landed(&self, commits: usize) {
-        self.0.commits_landed.fetch_add(commits as u64, Ordering::Relaxed);
+        self.0
+            .commits_landed
+            .fetch_add(commits as u64, Ordering::Relaxed);
     }
     pub(super) fn lost_race(&self) {
         self.0.lost_races.fetch_add(1, Ordering::Relaxed);

@@ -95,11 +95,16 @@ pub(super) struct Surroundings<'a> {
 }
 
 /// No configuration of the user's: it may name other keys, which ssh would offer as well.
-const PRIVATE_SSH: &str = "ssh -F none -o BatchMode=yes -o IdentitiesOnly=yes -o IdentityAgent=none";
+const PRIVATE_SSH: &str =
+    "ssh -F none -o BatchMode=yes -o IdentitiesOnly=yes -o IdentityAgent=none";
 
 impl Prepared {
     /// Makes `credential` ready; the user's own gives way to a login in the address itself.
-    pub fn new(credential: &Credential, url_login: Option<UrlLogin>, around: &Surroundings<'_>) -> io::Result<Self> {
+    pub fn new(
+        credential: &Credential,
+        url_login: Option<UrlLogin>,
+        around: &Surroundings<'_>,
+    ) -> io::Result<Self> {
         let mut prepared = Self::default();
         match (credential, url_login) {
             (Credential::User, None) => {
@@ -107,7 +112,9 @@ impl Prepared {
                     prepared.ssh(format!("ssh {options}"));
                 }
             }
-            (Credential::User, Some(login)) => prepared.password(&login.username, &login.password, around),
+            (Credential::User, Some(login)) => {
+                prepared.password(&login.username, &login.password, around)
+            }
             (Credential::Secret { login, .. }, _) => match login {
                 Login::Password { username, password } => {
                     prepared.password(username, password, around);
@@ -127,18 +134,26 @@ impl Prepared {
     fn password(&mut self, username: &str, password: &str, around: &Surroundings<'_>) {
         self.shut_out_passwords(around);
         self.config.push(HELPER.to_owned());
-        self.env.push(("TIDEWAITER_GIT_USERNAME", Some(username.into())));
-        self.env.push(("TIDEWAITER_GIT_PASSWORD", Some(password.into())));
+        self.env
+            .push(("TIDEWAITER_GIT_USERNAME", Some(username.into())));
+        self.env
+            .push(("TIDEWAITER_GIT_PASSWORD", Some(password.into())));
         self.secrets.push(password.to_owned());
     }
 
     /// Otherwise the user's helper answers, and is given our token to store.
     fn shut_out_passwords(&mut self, around: &Surroundings<'_>) {
-        self.config.extend(["credential.helper=", "core.askPass=", "http.extraHeader="].map(str::to_owned));
+        self.config.extend(
+            ["credential.helper=", "core.askPass=", "http.extraHeader="].map(str::to_owned),
+        );
         self.env.push(("GIT_ASKPASS", None));
         self.env.push(("SSH_ASKPASS", Some("false".into())));
         // libcurl sends what `.netrc` says before the server asks and git answers.
-        if let Some(home) = around.home.as_deref().filter(|home| home.join(".netrc").exists()) {
+        if let Some(home) = around
+            .home
+            .as_deref()
+            .filter(|home| home.join(".netrc").exists())
+        {
             self.env.push(("HOME", Some(around.keys.into())));
             let config = home.join(".gitconfig");
             if config.exists() {
@@ -149,14 +164,18 @@ impl Prepared {
 
     fn ssh_key(&mut self, key: &str, around: &Surroundings<'_>) -> io::Result<()> {
         std::fs::create_dir_all(around.keys)?;
-        let mut file = tempfile::Builder::new().prefix("key-").tempfile_in(around.keys)?;
+        let mut file = tempfile::Builder::new()
+            .prefix("key-")
+            .tempfile_in(around.keys)?;
         file.write_all(key.trim_end().as_bytes())?;
         // ssh refuses a key without its last line break.
         file.write_all(b"\n")?;
         file.flush()?;
         let path = file.path().display().to_string().replace('\'', r"'\''");
         let sharing = around.sharing.unwrap_or_default();
-        self.ssh(format!("{PRIVATE_SSH} -i '{path}' -o StrictHostKeyChecking=accept-new {sharing}"));
+        self.ssh(format!(
+            "{PRIVATE_SSH} -i '{path}' -o StrictHostKeyChecking=accept-new {sharing}"
+        ));
         self._key = Some(file);
         Ok(())
     }
@@ -172,40 +191,72 @@ mod tests {
     use super::*;
 
     fn secret(login: Login) -> Credential {
-        Credential::Secret { scope: "u@1".to_owned(), login }
+        Credential::Secret {
+            scope: "u@1".to_owned(),
+            login,
+        }
     }
 
     fn around(keys: &Path) -> Surroundings<'_> {
-        Surroundings { sharing: None, keys, home: None }
+        Surroundings {
+            sharing: None,
+            keys,
+            home: None,
+        }
     }
 
     fn env<'a>(prepared: &'a Prepared, name: &str) -> Option<&'a OsString> {
-        prepared.env.iter().find(|(set, _)| *set == name)?.1.as_ref()
+        prepared
+            .env
+            .iter()
+            .find(|(set, _)| *set == name)?
+            .1
+            .as_ref()
     }
 
     #[test]
     fn a_netrc_does_not_answer_for_a_secret() {
         let home = tempfile::tempdir().unwrap();
         let keys = home.path().join("keys");
-        let around = || Surroundings { home: Some(home.path().to_owned()), ..around(&keys) };
-        let login = || Login::Password { username: "u".into(), password: "p".into() };
+        let around = || Surroundings {
+            home: Some(home.path().to_owned()),
+            ..around(&keys)
+        };
+        let login = || Login::Password {
+            username: "u".into(),
+            password: "p".into(),
+        };
         let prepare = || Prepared::new(&secret(login()), None, &around()).unwrap();
         assert_eq!(env(&prepare(), "HOME"), None);
         std::fs::write(home.path().join(".netrc"), "").unwrap();
         std::fs::write(home.path().join(".gitconfig"), "").unwrap();
         let prepared = prepare();
         assert_eq!(env(&prepared, "HOME"), Some(&keys.clone().into()));
-        assert_eq!(env(&prepared, "GIT_CONFIG_GLOBAL"), Some(&home.path().join(".gitconfig").into()));
+        assert_eq!(
+            env(&prepared, "GIT_CONFIG_GLOBAL"),
+            Some(&home.path().join(".gitconfig").into())
+        );
     }
 
     #[test]
     fn a_secret_of_the_wrong_kind_does_not_fall_back_on_the_user() {
         let dir = tempfile::tempdir().unwrap();
-        let login = Login::Password { username: "u".into(), password: "p".into() };
+        let login = Login::Password {
+            username: "u".into(),
+            password: "p".into(),
+        };
         let password = Prepared::new(&secret(login), None, &around(dir.path())).unwrap();
         let ssh = env(&password, "GIT_SSH_COMMAND").unwrap().to_str().unwrap();
-        assert!(ssh.contains("-F none") && ssh.contains("IdentityFile=none"), "{ssh}");
-        let key = Prepared::new(&secret(Login::SshKey("KEY".into())), None, &around(dir.path())).unwrap();
+        assert!(
+            ssh.contains("-F none") && ssh.contains("IdentityFile=none"),
+            "{ssh}"
+        );
+        let key = Prepared::new(
+            &secret(Login::SshKey("KEY".into())),
+            None,
+            &around(dir.path()),
+        )
+        .unwrap();
         assert!(key.config.contains(&"credential.helper=".to_owned()));
         assert!(!key.config.contains(&HELPER.to_owned()));
     }
@@ -213,21 +264,41 @@ mod tests {
     #[test]
     fn a_password_goes_by_environment_and_shuts_out_the_users_helpers() {
         let dir = tempfile::tempdir().unwrap();
-        let login = Login::Password { username: "u".into(), password: "s3cret".into() };
+        let login = Login::Password {
+            username: "u".into(),
+            password: "s3cret".into(),
+        };
         let prepared = Prepared::new(&secret(login), None, &around(dir.path())).unwrap();
         assert_eq!(prepared.config.first().unwrap(), "credential.helper=");
         assert!(!prepared.config.iter().any(|c| c.contains("s3cret")));
-        assert!(prepared.env.contains(&("TIDEWAITER_GIT_PASSWORD", Some("s3cret".into()))));
+        assert!(
+            prepared
+                .env
+                .contains(&("TIDEWAITER_GIT_PASSWORD", Some("s3cret".into())))
+        );
     }
 
     #[test]
     fn a_key_is_a_private_file_that_goes_with_the_command() {
         use std::os::unix::fs::PermissionsExt;
         let dir = tempfile::tempdir().unwrap();
-        let prepared = Prepared::new(&secret(Login::SshKey("KEY".into())), None, &around(dir.path())).unwrap();
-        let files = || std::fs::read_dir(dir.path()).unwrap().map(|e| e.unwrap().path()).collect::<Vec<_>>();
+        let prepared = Prepared::new(
+            &secret(Login::SshKey("KEY".into())),
+            None,
+            &around(dir.path()),
+        )
+        .unwrap();
+        let files = || {
+            std::fs::read_dir(dir.path())
+                .unwrap()
+                .map(|e| e.unwrap().path())
+                .collect::<Vec<_>>()
+        };
         let path = files().remove(0);
-        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(
+            std::fs::metadata(&path).unwrap().permissions().mode() & 0o777,
+            0o600
+        );
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "KEY\n");
         drop(prepared);
         assert!(files().is_empty());
@@ -235,8 +306,12 @@ mod tests {
 
     #[test]
     fn the_users_own_credential_touches_nothing() {
-        let prepared = Prepared::new(&Credential::User, None, &around(Path::new("/nonexistent"))).unwrap();
+        let prepared =
+            Prepared::new(&Credential::User, None, &around(Path::new("/nonexistent"))).unwrap();
         assert!(prepared.config.is_empty() && prepared.env.is_empty());
-        assert_eq!(format!("{:?}", secret(Login::SshKey("KEY".into()))), "Secret(u@1)");
+        assert_eq!(
+            format!("{:?}", secret(Login::SshKey("KEY".into()))),
+            "Secret(u@1)"
+        );
     }
 }

@@ -14,13 +14,17 @@ static USER_INFO: LazyLock<Option<Regex>> =
 /// Hides user info in every address of a text. An SSH user stays: it is no secret, and its
 /// absence would confuse.
 pub(super) fn addresses(text: &str) -> String {
-    let Some(pattern) = USER_INFO.as_ref() else { return HIDDEN.to_owned() };
+    let Some(pattern) = USER_INFO.as_ref() else {
+        return HIDDEN.to_owned();
+    };
     let shown = pattern.replace_all(text, |found: &Captures<'_>| {
         let part = |n: usize| found.get(n).map_or("", |m| m.as_str());
         let (scheme, user_info) = (part(1), part(2));
         match user_info.split_once(':') {
             None if scheme.eq_ignore_ascii_case("ssh") => format!("{scheme}://{user_info}@"),
-            Some((user, _)) if scheme.eq_ignore_ascii_case("ssh") => format!("{scheme}://{user}:{HIDDEN}@"),
+            Some((user, _)) if scheme.eq_ignore_ascii_case("ssh") => {
+                format!("{scheme}://{user}:{HIDDEN}@")
+            }
             _ => format!("{scheme}://{HIDDEN}@"),
         }
     });
@@ -47,6 +51,9 @@ mod tests {
     fn secrets_vanish_from_sentences() {
         let text = "fatal: unable to access 'https://u:p@ss@h/x': s3cret refused; see https://docs.example/x@y";
         let shown = secrets(text, &["s3cret".to_owned()]);
-        assert_eq!(shown, "fatal: unable to access 'https://***@h/x': *** refused; see https://docs.example/x@y");
+        assert_eq!(
+            shown,
+            "fatal: unable to access 'https://***@h/x': *** refused; see https://docs.example/x@y"
+        );
     }
 }

@@ -87,15 +87,31 @@ pub(super) enum Expected<'a> {
 }
 
 impl Remote {
-    pub fn new(git: Git, url: RepoUrl, credential: Credential, keys: PathBuf, sharing: &ssh::Sharing) -> Self {
+    pub fn new(
+        git: Git,
+        url: RepoUrl,
+        credential: Credential,
+        keys: PathBuf,
+        sharing: &ssh::Sharing,
+    ) -> Self {
         let shared = sharing.scope(&credential.scope());
-        Self { git, url, credential, keys, shared, shares: OnceCell::new() }
+        Self {
+            git,
+            url,
+            credential,
+            keys,
+            shared,
+            shares: OnceCell::new(),
+        }
     }
 
     /// The connections that a command may share; asked once whether they are ours to share.
     async fn shared(&self) -> Option<&ssh::Shared> {
         let shared = self.shared.as_deref()?;
-        let shares = self.shares.get_or_init(|| ssh::may_share(&self.git, &self.url, &self.credential)).await;
+        let shares = self
+            .shares
+            .get_or_init(|| ssh::may_share(&self.git, &self.url, &self.credential))
+            .await;
         shares.then_some(shared)
     }
 
@@ -115,14 +131,26 @@ impl Remote {
             "--no-show-forced-updates".to_owned(),
         ];
         flags.extend(depth.map(|depth| format!("--depth={depth}")));
-        let specs = branches.iter().map(|b| format!("+{}:{}", b.full_ref(), local_ref(b)));
+        let specs = branches
+            .iter()
+            .map(|b| format!("+{}:{}", b.full_ref(), local_ref(b)));
         self.ask("fetch", repository, flags, specs.collect()).await
     }
 
     /// Makes the known history of these branches longer by `commits`.
-    pub async fn deepen(&self, repository: &Path, branch: &BranchName, commits: u32) -> Result<Output, RemoteError> {
-        let flags =
-            ["--no-tags", "--no-write-fetch-head", "--no-prune", "--no-recurse-submodules", "--no-auto-maintenance"];
+    pub async fn deepen(
+        &self,
+        repository: &Path,
+        branch: &BranchName,
+        commits: u32,
+    ) -> Result<Output, RemoteError> {
+        let flags = [
+            "--no-tags",
+            "--no-write-fetch-head",
+            "--no-prune",
+            "--no-recurse-submodules",
+            "--no-auto-maintenance",
+        ];
         let mut flags: Vec<String> = flags.map(str::to_owned).into();
         flags.push(format!("--deepen={commits}"));
         let spec = format!("+{}:{}", branch.full_ref(), local_ref(branch));
@@ -135,21 +163,44 @@ impl Remote {
         repository: &Path,
         patterns: Vec<String>,
     ) -> Result<BTreeMap<String, CommitId>, RemoteError> {
-        let said = self.checked("ls-remote", repository, vec!["--heads".to_owned()], patterns).await?;
+        let said = self
+            .checked(
+                "ls-remote",
+                repository,
+                vec!["--heads".to_owned()],
+                patterns,
+            )
+            .await?;
         let pairs = said.stdout.lines().filter_map(|line| line.split_once('\t'));
-        Ok(pairs.filter_map(|(id, name)| Some((name.to_owned(), id.parse().ok()?))).collect())
+        Ok(pairs
+            .filter_map(|(id, name)| Some((name.to_owned(), id.parse().ok()?)))
+            .collect())
     }
 
     /// The branch that the remote's HEAD names; `None` where it names none.
     pub async fn head_branch(&self, repository: &Path) -> Result<Option<BranchName>, RemoteError> {
-        let said = self.checked("ls-remote", repository, vec!["--symref".to_owned()], vec!["HEAD".to_owned()]).await?;
-        let mut targets = said.stdout.lines().filter_map(|line| line.strip_prefix("ref: ")?.strip_suffix("\tHEAD"));
+        let said = self
+            .checked(
+                "ls-remote",
+                repository,
+                vec!["--symref".to_owned()],
+                vec!["HEAD".to_owned()],
+            )
+            .await?;
+        let mut targets = said
+            .stdout
+            .lines()
+            .filter_map(|line| line.strip_prefix("ref: ")?.strip_suffix("\tHEAD"));
         Ok(targets.find_map(|full| full.strip_prefix("refs/heads/")?.parse().ok()))
     }
 
     /// Pushes once. An `Err` here and a push without an answer for our ref are different things
     /// only to people: in both, nobody knows whether it landed.
-    pub async fn push(&self, repository: &Path, push: &Push<'_>) -> Result<PushAnswer, RemoteError> {
+    pub async fn push(
+        &self,
+        repository: &Path,
+        push: &Push<'_>,
+    ) -> Result<PushAnswer, RemoteError> {
         let target = push.branch.full_ref();
         let expected = match push.expected {
             Expected::At(id) => id.as_str(),
@@ -162,7 +213,14 @@ impl Remote {
             "--no-recurse-submodules".to_owned(),
             format!("--force-with-lease={target}:{expected}"),
         ];
-        let said = self.ask("push", repository, flags, vec![format!("{}:{target}", push.head)]).await?;
+        let said = self
+            .ask(
+                "push",
+                repository,
+                flags,
+                vec![format!("{}:{target}", push.head)],
+            )
+            .await?;
         match read_push(&said, &target) {
             Some(answer) => Ok(answer),
             None => Err(self.failed("pushing to", &said)),
@@ -178,7 +236,11 @@ impl Remote {
         rest: Vec<String>,
     ) -> Result<Output, RemoteError> {
         let said = self.ask(verb, repository, flags, rest).await?;
-        if said.success { Ok(said) } else { Err(self.failed("reading the branches of", &said)) }
+        if said.success {
+            Ok(said)
+        } else {
+            Err(self.failed("reading the branches of", &said))
+        }
     }
 
     async fn ask(
@@ -197,12 +259,29 @@ impl Remote {
         };
         let options = shared.map(ssh::Shared::options);
         let home = self.git.env("HOME").map(PathBuf::from);
-        let around = Surroundings { sharing: options.as_deref(), keys: &self.keys, home };
-        let login = Prepared::new(&self.credential, url_login, &around)
-            .map_err(|why| self.program(verb, &GitError::Io { verb: verb.to_owned(), source: why.into() }))?;
+        let around = Surroundings {
+            sharing: options.as_deref(),
+            keys: &self.keys,
+            home,
+        };
+        let login = Prepared::new(&self.credential, url_login, &around).map_err(|why| {
+            self.program(
+                verb,
+                &GitError::Io {
+                    verb: verb.to_owned(),
+                    source: why.into(),
+                },
+            )
+        })?;
         let middle = ["--".to_owned(), address];
         let args = args(flags.into_iter().chain(middle).chain(rest));
-        let call = Call { verb, args, repository: Some(repository), login, deadline: None };
+        let call = Call {
+            verb,
+            args,
+            repository: Some(repository),
+            login,
+            deadline: None,
+        };
         let said = self.git.run(call).await;
         if let (Err(GitError::TimedOut { .. }), Some(shared)) = (&said, shared) {
             shared.forget();
@@ -211,7 +290,11 @@ impl Remote {
     }
 
     fn program(&self, verb: &str, why: &GitError) -> RemoteError {
-        let trouble = if matches!(why, GitError::TimedOut { .. }) { Trouble::Unreachable } else { Trouble::Program };
+        let trouble = if matches!(why, GitError::TimedOut { .. }) {
+            Trouble::Unreachable
+        } else {
+            Trouble::Program
+        };
         RemoteError {
             doing: format!("git {verb} with"),
             url: self.url.to_string(),

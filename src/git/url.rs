@@ -54,11 +54,20 @@ impl RepoUrl {
     /// visible to every process of the machine, and git repeats it in its messages.
     pub(super) fn for_command(&self) -> (String, Option<UrlLogin>) {
         let whole = || (self.0.clone(), None);
-        let Some((scheme, rest)) = http_parts(&self.0) else { return whole() };
+        let Some((scheme, rest)) = http_parts(&self.0) else {
+            return whole();
+        };
         let (authority, path) = split_authority(rest);
-        let Some((user_info, host)) = authority.rsplit_once('@') else { return whole() };
-        let Some((username, password)) = user_info.split_once(':') else { return whole() };
-        let login = UrlLogin { username: percent_decoded(username), password: percent_decoded(password) };
+        let Some((user_info, host)) = authority.rsplit_once('@') else {
+            return whole();
+        };
+        let Some((username, password)) = user_info.split_once(':') else {
+            return whole();
+        };
+        let login = UrlLogin {
+            username: percent_decoded(username),
+            password: percent_decoded(password),
+        };
         (format!("{scheme}://{host}{path}"), Some(login))
     }
 
@@ -71,7 +80,9 @@ impl RepoUrl {
             _ => (authority.to_owned(), None),
         };
         let (login, port) = match self.0.split_once("://") {
-            Some((scheme, rest)) if scheme.eq_ignore_ascii_case("ssh") => split(split_authority(rest).0),
+            Some((scheme, rest)) if scheme.eq_ignore_ascii_case("ssh") => {
+                split(split_authority(rest).0)
+            }
             None if !self.0.starts_with('/') => (scp_parts(&self.0)?.0.to_owned(), None),
             _ => return None,
         };
@@ -81,21 +92,32 @@ impl RepoUrl {
     /// The login in the address, which is a credential of its own; empty where there is none.
     pub(super) fn user_info(&self) -> &str {
         let authority = http_parts(&self.0).map_or("", |(_, rest)| split_authority(rest).0);
-        authority.rsplit_once('@').map_or("", |(user_info, _)| user_info)
+        authority
+            .rsplit_once('@')
+            .map_or("", |(user_info, _)| user_info)
     }
 
     /// The file name's worth of the address: the last part of its path, for directory names.
     pub(super) fn slug(&self) -> String {
         let shown = self.normalised();
         let last = shown.rsplit(['/', ':']).next().unwrap_or_default();
-        let kept: String = last.chars().filter(|c| c.is_ascii_alphanumeric() || "-_".contains(*c)).take(40).collect();
-        if kept.is_empty() { "repository".to_owned() } else { kept }
+        let kept: String = last
+            .chars()
+            .filter(|c| c.is_ascii_alphanumeric() || "-_".contains(*c))
+            .take(40)
+            .collect();
+        if kept.is_empty() {
+            "repository".to_owned()
+        } else {
+            kept
+        }
     }
 }
 
 /// Invisible characters go wherever they are; spaces only at the ends (Kargo's `SanitizeURL`).
 pub(super) fn sanitise(text: &str) -> String {
-    let invisible = |c: char| c.is_control() || matches!(c, '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{feff}');
+    let invisible =
+        |c: char| c.is_control() || matches!(c, '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{feff}');
     let visible: String = text.chars().filter(|c| !invisible(*c)).collect();
     visible.trim().to_owned()
 }
@@ -110,9 +132,9 @@ fn broken_rule(url: &str) -> Option<&'static str> {
         Some("it starts with a dash")
     } else if before_path.contains("::") && scheme.is_none_or(|s| s.contains("::")) {
         Some("remote helpers (`name::address`) are not run")
-    } else if scheme
-        .is_some_and(|s| !["https", "http", "ssh", "git", "file"].contains(&s.to_ascii_lowercase().as_str()))
-    {
+    } else if scheme.is_some_and(|s| {
+        !["https", "http", "ssh", "git", "file"].contains(&s.to_ascii_lowercase().as_str())
+    }) {
         Some("its scheme is none of https, http, ssh, git, file")
     } else if scheme.is_none() && !url.starts_with('/') && scp_parts(url).is_none() {
         Some("it is neither a URL, nor `host:path`, nor an absolute path")
@@ -127,7 +149,10 @@ impl FromStr for RepoUrl {
         let url = sanitise(text);
         match broken_rule(&url) {
             None => Ok(Self(url)),
-            Some(why) => Err(InvalidRepoUrl { url: redact::addresses(&url), why }),
+            Some(why) => Err(InvalidRepoUrl {
+                url: redact::addresses(&url),
+                why,
+            }),
         }
     }
 }
@@ -183,13 +208,20 @@ fn normalise(text: &str) -> String {
     if url.starts_with('/') || url.starts_with("file:") {
         // Locally `r` and `r.git` may be two repositories side by side.
         let trimmed = url.trim_end_matches('/');
-        return if trimmed.is_empty() { url } else { trimmed.to_owned() };
+        return if trimmed.is_empty() {
+            url
+        } else {
+            trimmed.to_owned()
+        };
     }
     let (scheme, rest) = match url.split_once("://") {
         Some((scheme, rest)) => (scheme.to_ascii_lowercase(), rest.to_owned()),
         None => match scp_parts(&url) {
             Some((login, "")) => ("ssh".to_owned(), login.to_owned()),
-            Some((login, path)) => ("ssh".to_owned(), format!("{login}/{}", path.trim_start_matches('/'))),
+            Some((login, path)) => (
+                "ssh".to_owned(),
+                format!("{login}/{}", path.trim_start_matches('/')),
+            ),
             None => return url,
         },
     };
@@ -197,7 +229,9 @@ fn normalise(text: &str) -> String {
         return url;
     }
     let (authority, path) = split_authority(&rest);
-    let (user, host) = authority.rsplit_once('@').map_or((None, authority), |(user, host)| (Some(user), host));
+    let (user, host) = authority
+        .rsplit_once('@')
+        .map_or((None, authority), |(user, host)| (Some(user), host));
     let host = host.to_ascii_lowercase();
     let user = match (scheme.as_str(), user) {
         ("ssh", Some(user)) => format!("{user}@"),
@@ -212,7 +246,9 @@ fn percent_decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((first, tail)) = rest.split_first() {
-        let pair = tail.get(..2).and_then(|pair| std::str::from_utf8(pair).ok());
+        let pair = tail
+            .get(..2)
+            .and_then(|pair| std::str::from_utf8(pair).ok());
         match pair.and_then(|pair| u8::from_str_radix(pair, 16).ok()) {
             Some(byte) if *first == b'%' => {
                 bytes.push(byte);

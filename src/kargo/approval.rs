@@ -4,7 +4,9 @@ use kube::core::ObjectMeta;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Alias, PromotionName, RequestName, StageName, Timestamp, Uid, lenient, resource::resource};
+use super::{
+    Alias, PromotionName, RequestName, StageName, Timestamp, Uid, lenient, resource::resource,
+};
 
 /// What a gate asks, made by the executor when the gate opens.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -23,7 +25,12 @@ pub struct ApprovalRequest {
     pub status: ApprovalRequestStatus,
 }
 
-resource!(ApprovalRequest, "tidewaiter.dev", "approvalrequests", NamespaceResourceScope);
+resource!(
+    ApprovalRequest,
+    "tidewaiter.dev",
+    "approvalrequests",
+    NamespaceResourceScope
+);
 
 impl ApprovalRequest {
     /// A value to be POSTed.
@@ -54,18 +61,30 @@ pub struct ApprovalRequestSpec {
     /// The gate's alias.
     pub step: Alias,
     /// Who may answer; nobody listed is anyone who can see the Promotion.
-    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "lenient::list")]
+    #[serde(
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "lenient::list"
+    )]
     pub approvers: Vec<ApproverRule>,
     /// How many different people must approve.
     pub min_approvals: u32,
     /// Whether who made the Promotion may not approve it.
-    #[serde(skip_serializing_if = "std::ops::Not::not", deserialize_with = "lenient::null")]
+    #[serde(
+        skip_serializing_if = "std::ops::Not::not",
+        deserialize_with = "lenient::null"
+    )]
     pub exclude_creator: bool,
     /// The Promotion's `create-actor`.
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "lenient::null")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "lenient::null"
+    )]
     pub creator: String,
     /// After this no answer counts; absent is for ever.
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "lenient::maybe")]
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::maybe"
+    )]
     pub deadline: Option<Timestamp>,
     /// What will be pushed.
     pub change: Change,
@@ -85,16 +104,28 @@ pub struct PromotionId {
 #[serde(rename_all = "camelCase", default)]
 pub struct ApproverRule {
     /// `groups`, `email` or `sub`.
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "lenient::null")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "lenient::null"
+    )]
     pub claim: String,
     /// What the claim must be, or contain.
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "lenient::null")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "lenient::null"
+    )]
     pub value: String,
     /// A Kargo role: a ServiceAccount of the Project.
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "lenient::null")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "lenient::null"
+    )]
     pub role: String,
     /// Whether at least one approval must match this rule.
-    #[serde(skip_serializing_if = "std::ops::Not::not", deserialize_with = "lenient::null")]
+    #[serde(
+        skip_serializing_if = "std::ops::Not::not",
+        deserialize_with = "lenient::null"
+    )]
     pub required: bool,
 }
 
@@ -103,15 +134,24 @@ pub struct ApproverRule {
 #[serde(rename_all = "camelCase", default)]
 pub struct Change {
     /// Every file that differs.
-    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "lenient::list")]
+    #[serde(
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "lenient::list"
+    )]
     pub files: Vec<ChangedFile>,
     /// Unified diff, at most 64 KiB, marked where it was cut.
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "lenient::null")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "lenient::null"
+    )]
     pub diff: String,
     /// Digest over (path, mode, patch): equal for the same change on another base.
     pub digest: String,
     /// What it was computed on.
-    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "lenient::list")]
+    #[serde(
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "lenient::list"
+    )]
     pub bases: Vec<Base>,
 }
 
@@ -122,7 +162,10 @@ pub struct ChangedFile {
     /// Path in the repository, or below the checkout's path where there are several.
     pub path: String,
     /// Git's mode after the change (`100644`); empty for a deletion.
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "lenient::null")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "lenient::null"
+    )]
     pub mode: String,
     /// Lines added.
     pub added: u32,
@@ -138,10 +181,16 @@ pub struct Base {
     #[serde(rename = "repoURL")]
     pub repo_url: String,
     /// The branch, empty for a detached checkout.
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "lenient::null")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "lenient::null"
+    )]
     pub branch: String,
     /// The commit; empty where the branch does not exist yet.
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "lenient::null")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "lenient::null"
+    )]
     pub commit: String,
 }
 
@@ -152,9 +201,15 @@ pub struct Base {
 pub struct ApprovalRequestStatus {
     #[serde(deserialize_with = "lenient::null")]
     pub phase: RequestPhase,
-    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "lenient::list")]
+    #[serde(
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "lenient::list"
+    )]
     pub responses: Vec<Response>,
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "lenient::null")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "lenient::null"
+    )]
     pub message: String,
 }
 
@@ -183,10 +238,16 @@ pub struct Response {
     /// `approve` or `reject`.
     pub action: String,
     /// When the answer was stored.
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "lenient::maybe")]
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::maybe"
+    )]
     pub time: Option<Timestamp>,
     /// The person's words, byte for byte.
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "lenient::null")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "lenient::null"
+    )]
     pub message: String,
 }
 
@@ -207,7 +268,12 @@ pub struct Approval {
     pub status: ApprovalStatus,
 }
 
-resource!(Approval, "tidewaiter.dev", "approvals", NamespaceResourceScope);
+resource!(
+    Approval,
+    "tidewaiter.dev",
+    "approvals",
+    NamespaceResourceScope
+);
 
 impl Approval {
     /// A value to be POSTed; the server names it.
@@ -241,18 +307,30 @@ pub struct ApprovalSpec {
     /// Digest of the change that was looked at.
     pub digest: String,
     /// The person's words, at most 4 KiB.
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "lenient::null")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "lenient::null"
+    )]
     pub message: String,
     /// The person's user name, as the API server knows it.
     pub user: String,
     /// The person's uid, where there is one.
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "lenient::null")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "lenient::null"
+    )]
     pub uid: String,
     /// Those of the person's groups that the rules name, at most 16.
-    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "lenient::list")]
+    #[serde(
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "lenient::list"
+    )]
     pub groups: Vec<String>,
     /// Who stood in for the person (local cluster only).
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "lenient::null")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "lenient::null"
+    )]
     pub impersonated_by: String,
 }
 
@@ -270,11 +348,20 @@ pub enum Decision {
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs)]
 pub struct ApprovalStatus {
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "lenient::maybe")]
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::maybe"
+    )]
     pub counted: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "lenient::maybe")]
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::maybe"
+    )]
     pub reason: Option<CountReason>,
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "lenient::maybe")]
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::maybe"
+    )]
     pub at: Option<Timestamp>,
 }
 

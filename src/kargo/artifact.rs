@@ -10,7 +10,9 @@ use sha1::{Digest, Sha1};
 use super::{FreightName, Timestamp, VerificationPhase, lenient};
 
 /// Where a Freight comes from.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "camelCase")]
 pub struct Origin {
     /// Always `Warehouse` today.
@@ -22,7 +24,10 @@ pub struct Origin {
 impl Origin {
     /// The origin that is the Warehouse `name`.
     pub fn warehouse(name: impl Into<String>) -> Self {
-        Self { kind: "Warehouse".into(), name: name.into() }
+        Self {
+            kind: "Warehouse".into(),
+            name: name.into(),
+        }
     }
 
     /// The key of maps by origin: `Warehouse/<name>`.
@@ -36,21 +41,46 @@ impl Origin {
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs)]
 pub struct GitCommit {
-    #[serde(rename = "repoURL", skip_serializing_if = "String::is_empty", deserialize_with = "lenient::null")]
+    #[serde(
+        rename = "repoURL",
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "lenient::null"
+    )]
     pub repo_url: String,
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "lenient::null")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "lenient::null"
+    )]
     pub id: String,
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "lenient::null")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "lenient::null"
+    )]
     pub branch: String,
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "lenient::null")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "lenient::null"
+    )]
     pub tag: String,
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "lenient::null")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "lenient::null"
+    )]
     pub message: String,
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "lenient::null")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "lenient::null"
+    )]
     pub author: String,
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "lenient::null")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "lenient::null"
+    )]
     pub committer: String,
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "lenient::null")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "lenient::null"
+    )]
     pub subscription_name: String,
 }
 
@@ -59,15 +89,31 @@ pub struct GitCommit {
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs)]
 pub struct Image {
-    #[serde(rename = "repoURL", skip_serializing_if = "String::is_empty", deserialize_with = "lenient::null")]
+    #[serde(
+        rename = "repoURL",
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "lenient::null"
+    )]
     pub repo_url: String,
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "lenient::null")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "lenient::null"
+    )]
     pub tag: String,
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "lenient::null")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "lenient::null"
+    )]
     pub digest: String,
-    #[serde(skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "lenient::null")]
+    #[serde(
+        skip_serializing_if = "BTreeMap::is_empty",
+        deserialize_with = "lenient::null"
+    )]
     pub annotations: BTreeMap<String, String>,
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "lenient::null")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "lenient::null"
+    )]
     pub subscription_name: String,
 }
 
@@ -76,13 +122,26 @@ pub struct Image {
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs)]
 pub struct Chart {
-    #[serde(rename = "repoURL", skip_serializing_if = "String::is_empty", deserialize_with = "lenient::null")]
+    #[serde(
+        rename = "repoURL",
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "lenient::null"
+    )]
     pub repo_url: String,
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "lenient::null")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "lenient::null"
+    )]
     pub name: String,
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "lenient::null")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "lenient::null"
+    )]
     pub version: String,
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "lenient::null")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "lenient::null"
+    )]
     pub subscription_name: String,
 }
 
@@ -91,7 +150,10 @@ pub struct Chart {
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs)]
 pub struct Artifact {
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "lenient::null")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "lenient::null"
+    )]
     pub artifact_type: String,
     #[serde(deserialize_with = "lenient::null")]
     pub subscription_name: String,
@@ -106,22 +168,40 @@ pub struct Artifact {
 #[serde(rename_all = "camelCase", default)]
 pub struct FreightReference {
     /// The Freight's name.
-    #[serde(skip_serializing_if = "FreightName::is_empty", deserialize_with = "lenient::null")]
+    #[serde(
+        skip_serializing_if = "FreightName::is_empty",
+        deserialize_with = "lenient::null"
+    )]
     pub name: FreightName,
     /// Always written (Kargo's is a plain struct), so it must be filled; absent only in what others left behind.
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "lenient::maybe")]
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::maybe"
+    )]
     pub origin: Option<Origin>,
     /// Commits.
-    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "lenient::list")]
+    #[serde(
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "lenient::list"
+    )]
     pub commits: Vec<GitCommit>,
     /// Images.
-    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "lenient::list")]
+    #[serde(
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "lenient::list"
+    )]
     pub images: Vec<Image>,
     /// Charts.
-    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "lenient::list")]
+    #[serde(
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "lenient::list"
+    )]
     pub charts: Vec<Chart>,
     /// Other artifacts.
-    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "lenient::list")]
+    #[serde(
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "lenient::list"
+    )]
     pub artifacts: Vec<Artifact>,
 }
 
@@ -133,10 +213,16 @@ pub struct FreightCollection {
     #[serde(deserialize_with = "lenient::null")]
     pub id: String,
     /// By origin key, `Warehouse/<name>`.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "lenient::null")]
+    #[serde(
+        skip_serializing_if = "BTreeMap::is_empty",
+        deserialize_with = "lenient::null"
+    )]
     pub items: BTreeMap<String, FreightReference>,
     /// Newest first, at most ten.
-    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "lenient::list")]
+    #[serde(
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "lenient::list"
+    )]
     pub verification_history: Vec<VerificationInfo>,
 }
 
@@ -150,7 +236,11 @@ impl FreightCollection {
         let mut names: Vec<&str> = items.values().map(|item| item.name.as_str()).collect();
         names.sort_unstable();
         let id = hex(&Sha1::digest(names.join(",").as_bytes()));
-        Self { id, items, verification_history: Vec::new() }
+        Self {
+            id,
+            items,
+            verification_history: Vec::new(),
+        }
     }
 
     /// Whether `freight` is one of the items.
@@ -169,19 +259,40 @@ pub fn hex(bytes: &[u8]) -> String {
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs)]
 pub struct VerificationInfo {
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "lenient::null")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "lenient::null"
+    )]
     pub id: String,
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "lenient::null")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "lenient::null"
+    )]
     pub actor: String,
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "lenient::maybe")]
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::maybe"
+    )]
     pub start_time: Option<Timestamp>,
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "lenient::maybe")]
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::maybe"
+    )]
     pub phase: Option<VerificationPhase>,
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "lenient::null")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "lenient::null"
+    )]
     pub message: String,
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "lenient::maybe")]
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::maybe"
+    )]
     pub analysis_run: Option<AnalysisRunReference>,
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "lenient::maybe")]
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::maybe"
+    )]
     pub finish_time: Option<Timestamp>,
 }
 

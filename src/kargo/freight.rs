@@ -25,25 +25,54 @@ pub struct Freight {
     pub kind: String,
     #[serde(default)]
     pub metadata: ObjectMeta,
-    #[serde(default, skip_serializing_if = "FreightAlias::is_empty", deserialize_with = "lenient::null")]
+    #[serde(
+        default,
+        skip_serializing_if = "FreightAlias::is_empty",
+        deserialize_with = "lenient::null"
+    )]
     pub alias: FreightAlias,
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "lenient::maybe")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::maybe"
+    )]
     pub discovered_at: Option<Timestamp>,
     #[serde(default)]
     pub origin: Origin,
-    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "lenient::list")]
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "lenient::list"
+    )]
     pub commits: Vec<GitCommit>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "lenient::list")]
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "lenient::list"
+    )]
     pub images: Vec<Image>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "lenient::list")]
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "lenient::list"
+    )]
     pub charts: Vec<Chart>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "lenient::list")]
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "lenient::list"
+    )]
     pub artifacts: Vec<Artifact>,
     #[serde(default, deserialize_with = "lenient::null")]
     pub status: FreightStatus,
 }
 
-resource!(Freight, "kargo.akuity.io", "freights", NamespaceResourceScope);
+resource!(
+    Freight,
+    "kargo.akuity.io",
+    "freights",
+    NamespaceResourceScope
+);
 
 impl Freight {
     /// The name as its own type.
@@ -53,7 +82,11 @@ impl Freight {
 
     /// The alias from the field, else from the label; empty where it has none.
     pub fn alias(&self) -> FreightAlias {
-        if self.alias.is_empty() { self.label(meta::ALIAS).unwrap_or_default().into() } else { self.alias.clone() }
+        if self.alias.is_empty() {
+            self.label(meta::ALIAS).unwrap_or_default().into()
+        } else {
+            self.alias.clone()
+        }
     }
 
     /// This Freight as other objects quote it.
@@ -74,13 +107,25 @@ impl Freight {
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs)]
 pub struct FreightStatus {
-    #[serde(skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "lenient::null")]
+    #[serde(
+        skip_serializing_if = "BTreeMap::is_empty",
+        deserialize_with = "lenient::null"
+    )]
     pub currently_in: BTreeMap<StageName, CurrentStage>,
-    #[serde(skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "lenient::null")]
+    #[serde(
+        skip_serializing_if = "BTreeMap::is_empty",
+        deserialize_with = "lenient::null"
+    )]
     pub verified_in: BTreeMap<StageName, VerifiedStage>,
-    #[serde(skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "lenient::null")]
+    #[serde(
+        skip_serializing_if = "BTreeMap::is_empty",
+        deserialize_with = "lenient::null"
+    )]
     pub approved_for: BTreeMap<StageName, ApprovedStage>,
-    #[serde(skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "lenient::null")]
+    #[serde(
+        skip_serializing_if = "BTreeMap::is_empty",
+        deserialize_with = "lenient::null"
+    )]
     pub metadata: BTreeMap<String, Value>,
 }
 
@@ -89,7 +134,10 @@ pub struct FreightStatus {
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs)]
 pub struct CurrentStage {
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "lenient::maybe")]
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::maybe"
+    )]
     pub since: Option<Timestamp>,
 }
 
@@ -98,10 +146,16 @@ pub struct CurrentStage {
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs)]
 pub struct VerifiedStage {
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "lenient::maybe")]
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::maybe"
+    )]
     pub verified_at: Option<Timestamp>,
     /// Go duration, `1h0m0s`.
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "lenient::null")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "lenient::null"
+    )]
     pub longest_soak: String,
 }
 
@@ -110,6 +164,9 @@ pub struct VerifiedStage {
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs)]
 pub struct ApprovedStage {
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "lenient::maybe")]
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::maybe"
+    )]
     pub approved_at: Option<Timestamp>,
 }

@@ -57,7 +57,11 @@ pub fn label_value(name: &str) -> String {
         return name.to_owned();
     }
     let hash = Sha256::digest(name.as_bytes());
-    let digits: String = hash.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+    let digits: String = hash
+        .iter()
+        .take(4)
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
     let mut cut = LABEL_MAX - digits.len() - 1;
     while !name.is_char_boundary(cut) {
         cut -= 1;
@@ -72,7 +76,10 @@ mod tests {
     #[test]
     fn long_names_keep_their_start_and_a_hash() {
         assert_eq!(label_value("prod"), "prod");
-        let (a, b) = (label_value(&"a".repeat(64)), label_value(&format!("{}b", "a".repeat(63))));
+        let (a, b) = (
+            label_value(&"a".repeat(64)),
+            label_value(&format!("{}b", "a".repeat(63))),
+        );
         assert_eq!(a.len(), 63);
         assert!(a.starts_with(&"a".repeat(54)) && a.as_bytes()[54] == b'-');
         assert_ne!(a, b);

@@ -84,11 +84,17 @@ words! {
 impl Phase {
     /// Whether nothing more will happen.
     pub fn is_terminal(&self) -> bool {
-        matches!(self, Self::Succeeded | Self::Failed | Self::Errored | Self::Aborted)
+        matches!(
+            self,
+            Self::Succeeded | Self::Failed | Self::Errored | Self::Aborted
+        )
     }
 }
 
-#[expect(clippy::derivable_impls, reason = "the macro makes enums that have no default")]
+#[expect(
+    clippy::derivable_impls,
+    reason = "the macro makes enums that have no default"
+)]
 impl Default for Phase {
     fn default() -> Self {
         Self::New

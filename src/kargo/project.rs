@@ -28,9 +28,15 @@ resource!(Project, "kargo.akuity.io", "projects", ClusterResourceScope);
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs)]
 pub struct ProjectStatus {
-    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "lenient::list")]
+    #[serde(
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "lenient::list"
+    )]
     pub conditions: Vec<Condition>,
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "lenient::maybe")]
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::maybe"
+    )]
     pub stats: Option<ProjectStats>,
 }
 

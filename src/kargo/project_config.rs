@@ -26,14 +26,22 @@ pub struct ProjectConfig {
     pub status: ProjectConfigStatus,
 }
 
-resource!(ProjectConfig, "kargo.akuity.io", "projectconfigs", NamespaceResourceScope);
+resource!(
+    ProjectConfig,
+    "kargo.akuity.io",
+    "projectconfigs",
+    NamespaceResourceScope
+);
 
 /// Policies; the first that matches a Stage counts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs)]
 pub struct ProjectConfigSpec {
-    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "lenient::list")]
+    #[serde(
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "lenient::list"
+    )]
     pub promotion_policies: Vec<PromotionPolicy>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub webhook_receivers: Option<Value>,
@@ -50,13 +58,19 @@ pub struct ProjectConfigSpec {
 #[serde(rename_all = "camelCase", default)]
 pub struct PromotionPolicy {
     /// The Stage's name (deprecated form).
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "lenient::null")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "lenient::null"
+    )]
     pub stage: String,
     /// The Stages, by name or labels.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stage_selector: Option<StageSelector>,
     /// The answer.
-    #[serde(skip_serializing_if = "std::ops::Not::not", deserialize_with = "lenient::null")]
+    #[serde(
+        skip_serializing_if = "std::ops::Not::not",
+        deserialize_with = "lenient::null"
+    )]
     pub auto_promotion_enabled: bool,
     /// Enterprise only; kept.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -68,11 +82,20 @@ pub struct PromotionPolicy {
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs)]
 pub struct StageSelector {
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "lenient::null")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "lenient::null"
+    )]
     pub name: String,
-    #[serde(skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "lenient::null")]
+    #[serde(
+        skip_serializing_if = "BTreeMap::is_empty",
+        deserialize_with = "lenient::null"
+    )]
     pub match_labels: BTreeMap<String, String>,
-    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "lenient::list")]
+    #[serde(
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "lenient::list"
+    )]
     pub match_expressions: Vec<LabelSelectorRequirement>,
 }
 
@@ -81,11 +104,20 @@ pub struct StageSelector {
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs)]
 pub struct ProjectConfigStatus {
-    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "lenient::list")]
+    #[serde(
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "lenient::list"
+    )]
     pub conditions: Vec<Condition>,
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "lenient::null")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "lenient::null"
+    )]
     pub last_handled_refresh: String,
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "lenient::maybe")]
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::maybe"
+    )]
     pub observed_generation: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub webhook_receivers: Option<Value>,

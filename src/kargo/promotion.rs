@@ -30,7 +30,12 @@ pub struct Promotion {
     pub status: PromotionStatus,
 }
 
-resource!(Promotion, "kargo.akuity.io", "promotions", NamespaceResourceScope);
+resource!(
+    Promotion,
+    "kargo.akuity.io",
+    "promotions",
+    NamespaceResourceScope
+);
 
 impl Promotion {
     /// The name as its own type.
@@ -48,7 +53,11 @@ impl Promotion {
                 generate_name: Some("promo-".into()),
                 ..ObjectMeta::default()
             },
-            spec: PromotionSpec { stage: stage.clone(), freight: freight.clone(), ..PromotionSpec::default() },
+            spec: PromotionSpec {
+                stage: stage.clone(),
+                freight: freight.clone(),
+                ..PromotionSpec::default()
+            },
             status: PromotionStatus::default(),
         }
     }
@@ -60,7 +69,10 @@ impl Promotion {
 
     /// The metadata entry of a step, if the promotion has come that far.
     pub fn step_metadata(&self, alias: &Alias) -> Option<&StepMetadata> {
-        self.status.step_execution_metadata.iter().find(|entry| entry.alias == *alias)
+        self.status
+            .step_execution_metadata
+            .iter()
+            .find(|entry| entry.alias == *alias)
     }
 }
 
@@ -84,7 +96,10 @@ impl AbortRequest {
         if text.is_empty() {
             return None;
         }
-        Some(serde_json::from_str(text).unwrap_or_else(|_| Self { action: text.to_owned(), ..Self::default() }))
+        Some(serde_json::from_str(text).unwrap_or_else(|_| Self {
+            action: text.to_owned(),
+            ..Self::default()
+        }))
     }
 }
 
@@ -94,15 +109,27 @@ impl AbortRequest {
 #[allow(missing_docs)]
 pub struct PromotionSpec {
     pub stage: StageName,
-    #[serde(skip_serializing_if = "FreightName::is_empty", deserialize_with = "lenient::null")]
+    #[serde(
+        skip_serializing_if = "FreightName::is_empty",
+        deserialize_with = "lenient::null"
+    )]
     pub freight: FreightName,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "lenient::null")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "lenient::null"
+    )]
     pub target: String,
-    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "lenient::list")]
+    #[serde(
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "lenient::list"
+    )]
     pub vars: Vec<Variable>,
-    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "lenient::list")]
+    #[serde(
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "lenient::list"
+    )]
     pub steps: Vec<PromotionStep>,
 }
 
@@ -111,36 +138,67 @@ pub struct PromotionSpec {
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs)]
 pub struct PromotionStatus {
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "lenient::null")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "lenient::null"
+    )]
     pub last_handled_refresh: String,
     #[serde(skip_serializing_if = "is_new", deserialize_with = "lenient::null")]
     pub phase: Phase,
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "lenient::null")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "lenient::null"
+    )]
     pub message: String,
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "lenient::maybe")]
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::maybe"
+    )]
     pub freight: Option<FreightReference>,
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "lenient::maybe")]
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::maybe"
+    )]
     pub freight_collection: Option<FreightCollection>,
-    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "lenient::list")]
+    #[serde(
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "lenient::list"
+    )]
     pub health_checks: Vec<HealthCheck>,
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "lenient::maybe")]
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::maybe"
+    )]
     pub started_at: Option<Timestamp>,
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "lenient::maybe")]
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::maybe"
+    )]
     pub finished_at: Option<Timestamp>,
     /// Index into the steps.
     #[serde(skip_serializing_if = "is_zero", deserialize_with = "lenient::null")]
     pub current_step: i64,
-    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "lenient::list")]
+    #[serde(
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "lenient::list"
+    )]
     pub step_execution_metadata: Vec<StepMetadata>,
     /// Outputs by alias, and our journal under its own key.
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "lenient::maybe")]
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::maybe"
+    )]
     pub state: Option<Value>,
 }
 
 impl PromotionStatus {
     /// The state as a map; empty where it is absent or no object.
     pub fn state_map(&self) -> Map<String, Value> {
-        self.state.as_ref().and_then(Value::as_object).cloned().unwrap_or_default()
+        self.state
+            .as_ref()
+            .and_then(Value::as_object)
+            .cloned()
+            .unwrap_or_default()
     }
 }
 
@@ -167,19 +225,37 @@ pub struct HealthCheck {
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs)]
 pub struct StepMetadata {
-    #[serde(skip_serializing_if = "Alias::is_empty", deserialize_with = "lenient::null")]
+    #[serde(
+        skip_serializing_if = "Alias::is_empty",
+        deserialize_with = "lenient::null"
+    )]
     pub alias: Alias,
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "lenient::maybe")]
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::maybe"
+    )]
     pub started_at: Option<Timestamp>,
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "lenient::maybe")]
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::maybe"
+    )]
     pub finished_at: Option<Timestamp>,
     #[serde(skip_serializing_if = "is_zero32", deserialize_with = "lenient::null")]
     pub error_count: i32,
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "lenient::maybe")]
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::maybe"
+    )]
     pub status: Option<StepStatus>,
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "lenient::null")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "lenient::null"
+    )]
     pub message: String,
-    #[serde(skip_serializing_if = "std::ops::Not::not", deserialize_with = "lenient::null")]
+    #[serde(
+        skip_serializing_if = "std::ops::Not::not",
+        deserialize_with = "lenient::null"
+    )]
     pub continue_on_error: bool,
 }
 

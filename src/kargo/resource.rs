@@ -42,7 +42,11 @@ macro_rules! resource {
 
             /// `metadata.namespace`, the Project; empty for cluster-scoped objects.
             pub fn project(&self) -> crate::kargo::ProjectName {
-                self.metadata.namespace.as_deref().unwrap_or_default().into()
+                self.metadata
+                    .namespace
+                    .as_deref()
+                    .unwrap_or_default()
+                    .into()
             }
 
             /// `metadata.uid`, empty where the object was never stored.
@@ -52,7 +56,11 @@ macro_rules! resource {
 
             /// The value of an annotation.
             pub fn annotation(&self, key: &str) -> Option<&str> {
-                self.metadata.annotations.as_ref()?.get(key).map(String::as_str)
+                self.metadata
+                    .annotations
+                    .as_ref()?
+                    .get(key)
+                    .map(String::as_str)
             }
 
             /// The value of a label.
@@ -62,7 +70,10 @@ macro_rules! resource {
 
             /// When the server stored it first.
             pub fn created_at(&self) -> Option<crate::kargo::Timestamp> {
-                self.metadata.creation_timestamp.as_ref().map(|time| crate::kargo::Timestamp(time.0))
+                self.metadata
+                    .creation_timestamp
+                    .as_ref()
+                    .map(|time| crate::kargo::Timestamp(time.0))
             }
 
             /// Whether it is on its way out (`deletionTimestamp` is set).

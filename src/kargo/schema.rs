@@ -3,8 +3,8 @@
 use schemars::{Schema, SchemaGenerator, generate::SchemaSettings};
 
 use super::{
-    Approval, ApprovalRequest, ClusterPromotionTask, Freight, Project, ProjectConfig, Promotion, PromotionTask,
-    Stage, Warehouse,
+    Approval, ApprovalRequest, ClusterPromotionTask, Freight, Project, ProjectConfig, Promotion,
+    PromotionTask, Stage, Warehouse,
 };
 
 /// One kind, as the API server's tables need it.
@@ -47,12 +47,33 @@ macro_rules! kind {
 /// All of them.
 pub const KINDS: &[Kind] = &[
     kind!(Project, "kargo.akuity.io", "projects", &[], false, true),
-    kind!(ProjectConfig, "kargo.akuity.io", "projectconfigs", &[], true, true),
+    kind!(
+        ProjectConfig,
+        "kargo.akuity.io",
+        "projectconfigs",
+        &[],
+        true,
+        true
+    ),
     kind!(Warehouse, "kargo.akuity.io", "warehouses", &[], true, true),
     kind!(Freight, "kargo.akuity.io", "freights", &[], true, true),
     kind!(Stage, "kargo.akuity.io", "stages", &[], true, true),
-    kind!(Promotion, "kargo.akuity.io", "promotions", &["promo", "promos"], true, true),
-    kind!(PromotionTask, "kargo.akuity.io", "promotiontasks", &["promotask", "promotasks"], true, false),
+    kind!(
+        Promotion,
+        "kargo.akuity.io",
+        "promotions",
+        &["promo", "promos"],
+        true,
+        true
+    ),
+    kind!(
+        PromotionTask,
+        "kargo.akuity.io",
+        "promotiontasks",
+        &["promotask", "promotasks"],
+        true,
+        false
+    ),
     kind!(
         ClusterPromotionTask,
         "kargo.akuity.io",
@@ -61,7 +82,14 @@ pub const KINDS: &[Kind] = &[
         false,
         false
     ),
-    kind!(ApprovalRequest, "tidewaiter.dev", "approvalrequests", &["requests"], true, true),
+    kind!(
+        ApprovalRequest,
+        "tidewaiter.dev",
+        "approvalrequests",
+        &["requests"],
+        true,
+        true
+    ),
     kind!(Approval, "tidewaiter.dev", "approvals", &[], true, true),
 ];
 

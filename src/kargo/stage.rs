@@ -44,7 +44,10 @@ impl Stage {
 
     /// The template's steps; none for a control-flow Stage.
     pub fn steps(&self) -> &[PromotionStep] {
-        self.spec.promotion_template.as_ref().map_or(&[], |template| &template.spec.steps)
+        self.spec
+            .promotion_template
+            .as_ref()
+            .map_or(&[], |template| &template.spec.steps)
     }
 
     /// Whether it only passes Freight on: it has no steps and takes no Promotions.
@@ -58,11 +61,20 @@ impl Stage {
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs)]
 pub struct StageSpec {
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "lenient::null")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "lenient::null"
+    )]
     pub shard: String,
-    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "lenient::list")]
+    #[serde(
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "lenient::list"
+    )]
     pub vars: Vec<Variable>,
-    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "lenient::list")]
+    #[serde(
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "lenient::list"
+    )]
     pub requested_freight: Vec<FreightRequest>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub promotion_template: Option<PromotionTemplate>,
@@ -85,9 +97,15 @@ pub struct PromotionTemplate {
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs)]
 pub struct PromotionTemplateSpec {
-    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "lenient::list")]
+    #[serde(
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "lenient::list"
+    )]
     pub vars: Vec<Variable>,
-    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "lenient::list")]
+    #[serde(
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "lenient::list"
+    )]
     pub steps: Vec<PromotionStep>,
 }
 
@@ -105,16 +123,28 @@ pub struct FreightRequest {
 #[serde(rename_all = "camelCase", default)]
 pub struct FreightSources {
     /// Straight from the Warehouse.
-    #[serde(skip_serializing_if = "std::ops::Not::not", deserialize_with = "lenient::null")]
+    #[serde(
+        skip_serializing_if = "std::ops::Not::not",
+        deserialize_with = "lenient::null"
+    )]
     pub direct: bool,
     /// Stages in which it must have been verified.
-    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "lenient::list")]
+    #[serde(
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "lenient::list"
+    )]
     pub stages: Vec<StageName>,
     /// Go duration that it must have stayed there.
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "lenient::null")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "lenient::null"
+    )]
     pub required_soak_time: String,
     /// `All`, or `OneOf` (also when empty).
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "lenient::null")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "lenient::null"
+    )]
     pub availability_strategy: String,
     /// How auto-promotion chooses.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -126,7 +156,10 @@ pub struct FreightSources {
 #[serde(rename_all = "camelCase", default)]
 pub struct AutoPromotionOptions {
     /// `NewestFreight` (also when empty) or `MatchUpstream`.
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "lenient::null")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "lenient::null"
+    )]
     pub selection_policy: String,
 }
 
@@ -135,11 +168,17 @@ pub struct AutoPromotionOptions {
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs)]
 pub struct Verification {
-    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "lenient::list")]
+    #[serde(
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "lenient::list"
+    )]
     pub analysis_templates: Vec<AnalysisTemplateReference>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub analysis_run_metadata: Option<AnalysisRunMetadata>,
-    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "lenient::list")]
+    #[serde(
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "lenient::list"
+    )]
     pub args: Vec<AnalysisArg>,
 }
 
@@ -149,7 +188,10 @@ pub struct Verification {
 #[allow(missing_docs)]
 pub struct AnalysisTemplateReference {
     pub name: String,
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "lenient::null")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "lenient::null"
+    )]
     pub kind: String,
 }
 
@@ -158,9 +200,15 @@ pub struct AnalysisTemplateReference {
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs)]
 pub struct AnalysisRunMetadata {
-    #[serde(skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "lenient::null")]
+    #[serde(
+        skip_serializing_if = "BTreeMap::is_empty",
+        deserialize_with = "lenient::null"
+    )]
     pub labels: BTreeMap<String, String>,
-    #[serde(skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "lenient::null")]
+    #[serde(
+        skip_serializing_if = "BTreeMap::is_empty",
+        deserialize_with = "lenient::null"
+    )]
     pub annotations: BTreeMap<String, String>,
 }
 
@@ -187,36 +235,78 @@ pub struct Targets {
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs)]
 pub struct StageStatus {
-    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "lenient::list")]
+    #[serde(
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "lenient::list"
+    )]
     pub conditions: Vec<Condition>,
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "lenient::null")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "lenient::null"
+    )]
     pub last_handled_refresh: String,
     /// Newest first, at most ten.
-    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "lenient::list")]
+    #[serde(
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "lenient::list"
+    )]
     pub freight_history: Vec<FreightCollection>,
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "lenient::null")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "lenient::null"
+    )]
     pub freight_summary: String,
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "lenient::maybe")]
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::maybe"
+    )]
     pub health: Option<Health>,
     #[serde(skip_serializing_if = "is_zero", deserialize_with = "lenient::null")]
     pub observed_generation: i64,
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "lenient::maybe")]
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::maybe"
+    )]
     pub current_promotion: Option<PromotionReference>,
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "lenient::maybe")]
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::maybe"
+    )]
     pub last_promotion: Option<PromotionReference>,
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "lenient::maybe")]
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::maybe"
+    )]
     pub current_promotion_request: Option<PromotionRequestReference>,
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "lenient::maybe")]
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::maybe"
+    )]
     pub last_promotion_request: Option<PromotionRequestReference>,
-    #[serde(skip_serializing_if = "std::ops::Not::not", deserialize_with = "lenient::null")]
+    #[serde(
+        skip_serializing_if = "std::ops::Not::not",
+        deserialize_with = "lenient::null"
+    )]
     pub auto_promotion_enabled: bool,
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "lenient::maybe")]
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::maybe"
+    )]
     pub promotion_window_status: Option<PromotionWindowStatus>,
-    #[serde(skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "lenient::null")]
+    #[serde(
+        skip_serializing_if = "BTreeMap::is_empty",
+        deserialize_with = "lenient::null"
+    )]
     pub metadata: BTreeMap<String, Value>,
-    #[serde(skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "lenient::null")]
+    #[serde(
+        skip_serializing_if = "BTreeMap::is_empty",
+        deserialize_with = "lenient::null"
+    )]
     pub auto_promotion_holds: BTreeMap<String, Hold>,
-    #[serde(skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "lenient::null")]
+    #[serde(
+        skip_serializing_if = "BTreeMap::is_empty",
+        deserialize_with = "lenient::null"
+    )]
     pub effective_auto_promotion_holds: BTreeMap<String, Hold>,
 }
 
@@ -247,9 +337,15 @@ pub struct Condition {
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs)]
 pub struct Health {
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "lenient::maybe")]
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::maybe"
+    )]
     pub status: Option<HealthState>,
-    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "lenient::list")]
+    #[serde(
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "lenient::list"
+    )]
     pub issues: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub config: Option<Value>,
@@ -263,12 +359,21 @@ pub struct Health {
 #[allow(missing_docs)]
 pub struct PromotionReference {
     pub name: PromotionName,
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "lenient::maybe")]
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::maybe"
+    )]
     pub freight: Option<FreightReference>,
     /// A full copy.
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "lenient::maybe")]
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::maybe"
+    )]
     pub status: Option<PromotionStatus>,
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "lenient::maybe")]
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::maybe"
+    )]
     pub finished_at: Option<Timestamp>,
 }
 
@@ -278,11 +383,20 @@ pub struct PromotionReference {
 #[allow(missing_docs)]
 pub struct PromotionRequestReference {
     pub name: String,
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "lenient::maybe")]
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::maybe"
+    )]
     pub freight: Option<NamedFreight>,
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "lenient::null")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "lenient::null"
+    )]
     pub phase: String,
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "lenient::maybe")]
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::maybe"
+    )]
     pub finished_at: Option<Timestamp>,
 }
 
@@ -300,13 +414,25 @@ pub struct NamedFreight {
 #[allow(missing_docs)]
 pub struct PromotionWindowStatus {
     pub closed: bool,
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "lenient::null")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "lenient::null"
+    )]
     pub reason: String,
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "lenient::maybe")]
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::maybe"
+    )]
     pub next_open: Option<Timestamp>,
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "lenient::maybe")]
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::maybe"
+    )]
     pub next_close: Option<Timestamp>,
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "lenient::null")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "lenient::null"
+    )]
     pub next_close_reason: String,
 }
 
@@ -317,10 +443,19 @@ pub struct PromotionWindowStatus {
 pub struct Hold {
     pub freight_name: FreightName,
     pub origin: Origin,
-    #[serde(skip_serializing_if = "PromotionName::is_empty", deserialize_with = "lenient::null")]
+    #[serde(
+        skip_serializing_if = "PromotionName::is_empty",
+        deserialize_with = "lenient::null"
+    )]
     pub promotion_name: PromotionName,
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "lenient::null")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "lenient::null"
+    )]
     pub actor: String,
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "lenient::maybe")]
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::maybe"
+    )]
     pub created_at: Option<Timestamp>,
 }

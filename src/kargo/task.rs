@@ -21,7 +21,12 @@ pub struct PromotionTask {
     pub spec: TaskSpec,
 }
 
-resource!(PromotionTask, "kargo.akuity.io", "promotiontasks", NamespaceResourceScope);
+resource!(
+    PromotionTask,
+    "kargo.akuity.io",
+    "promotiontasks",
+    NamespaceResourceScope
+);
 
 /// Steps for every Project.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -38,15 +43,26 @@ pub struct ClusterPromotionTask {
     pub spec: TaskSpec,
 }
 
-resource!(ClusterPromotionTask, "kargo.akuity.io", "clusterpromotiontasks", ClusterResourceScope);
+resource!(
+    ClusterPromotionTask,
+    "kargo.akuity.io",
+    "clusterpromotiontasks",
+    ClusterResourceScope
+);
 
 /// What a task holds. A variable with an empty value must be given by the step that uses the task.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs)]
 pub struct TaskSpec {
-    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "lenient::list")]
+    #[serde(
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "lenient::list"
+    )]
     pub vars: Vec<Variable>,
-    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "lenient::list")]
+    #[serde(
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "lenient::list"
+    )]
     pub steps: Vec<PromotionStep>,
 }

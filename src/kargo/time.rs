@@ -77,13 +77,20 @@ mod tests {
 
     #[test]
     fn reads_fractions_and_offsets_and_writes_whole_seconds() {
-        let read: Timestamp = serde_json::from_str("\"2026-08-21T12:00:00.123456789+05:30\"").unwrap();
-        assert_eq!(serde_json::to_string(&read).unwrap(), "\"2026-08-21T06:30:00Z\"");
+        let read: Timestamp =
+            serde_json::from_str("\"2026-08-21T12:00:00.123456789+05:30\"").unwrap();
+        assert_eq!(
+            serde_json::to_string(&read).unwrap(),
+            "\"2026-08-21T06:30:00Z\""
+        );
     }
 
     #[test]
     fn time_never_runs_backwards() {
-        let (a, b) = ("2026-01-01T00:00:00Z".parse::<Timestamp>().unwrap(), "2026-01-01T00:01:30Z".parse().unwrap());
+        let (a, b) = (
+            "2026-01-01T00:00:00Z".parse::<Timestamp>().unwrap(),
+            "2026-01-01T00:01:30Z".parse().unwrap(),
+        );
         assert_eq!(a.until(b).as_secs(), 90);
         assert_eq!(b.until(a).as_secs(), 0);
     }

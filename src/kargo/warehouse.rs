@@ -24,23 +24,37 @@ pub struct Warehouse {
     pub status: WarehouseStatus,
 }
 
-resource!(Warehouse, "kargo.akuity.io", "warehouses", NamespaceResourceScope);
+resource!(
+    Warehouse,
+    "kargo.akuity.io",
+    "warehouses",
+    NamespaceResourceScope
+);
 
 /// What is subscribed to.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct WarehouseSpec {
     /// Whose Warehouse it is.
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "lenient::null")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "lenient::null"
+    )]
     pub shard: String,
     /// Go duration between looks, `5m0s`.
     #[serde(deserialize_with = "lenient::null")]
     pub interval: String,
     /// `Automatic` or `Manual`.
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "lenient::null")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "lenient::null"
+    )]
     pub freight_creation_policy: String,
     /// Each an object with one type key: `git`, `image`, `chart` or another.
-    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "lenient::list")]
+    #[serde(
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "lenient::list"
+    )]
     pub subscriptions: Vec<Value>,
     /// Condition on what is found.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -52,7 +66,10 @@ pub struct WarehouseSpec {
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs)]
 pub struct FreightCreationCriteria {
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "lenient::null")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "lenient::null"
+    )]
     pub expression: String,
 }
 
@@ -61,13 +78,26 @@ pub struct FreightCreationCriteria {
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs)]
 pub struct WarehouseStatus {
-    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "lenient::list")]
+    #[serde(
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "lenient::list"
+    )]
     pub conditions: Vec<Condition>,
-    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "lenient::null")]
+    #[serde(
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "lenient::null"
+    )]
     pub last_handled_refresh: String,
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "lenient::maybe")]
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient::maybe"
+    )]
     pub observed_generation: Option<i64>,
-    #[serde(rename = "lastFreightID", skip_serializing_if = "String::is_empty", deserialize_with = "lenient::null")]
+    #[serde(
+        rename = "lastFreightID",
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "lenient::null"
+    )]
     pub last_freight_id: String,
     /// Read, never written.
     #[serde(skip_serializing_if = "Option::is_none")]

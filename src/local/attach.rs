@@ -108,7 +108,11 @@ pub async fn attach(dir: &Path, identity: &Identity) -> Result<Attached, AttachE
 ///
 /// # Errors
 /// As [`attach`].
-pub async fn attach_with(dir: &Path, identity: &Identity, options: Options) -> Result<Attached, AttachError> {
+pub async fn attach_with(
+    dir: &Path,
+    identity: &Identity,
+    options: Options,
+) -> Result<Attached, AttachError> {
     let joint = Arc::new(Joint {
         place: Place::new(dir),
         os_user: UserInfo::of_process()?,
@@ -199,10 +203,9 @@ impl Joint {
     }
 
     async fn dial(&self) -> Result<tokio::net::UnixStream, SendError> {
-        let path = self
-            .place
-            .socket()
-            .ok_or_else(|| SendError::NotConnected(std::io::Error::from(std::io::ErrorKind::NotFound)))?;
+        let path = self.place.socket().ok_or_else(|| {
+            SendError::NotConnected(std::io::Error::from(std::io::ErrorKind::NotFound))
+        })?;
         socket::connect(&path).await
     }
 
@@ -235,7 +238,11 @@ impl Joint {
         }
     }
 
-    async fn send(&self, as_user: Option<&UserInfo>, request: Request<Body>) -> Result<Response<ReplyBody>, BoxError> {
+    async fn send(
+        &self,
+        as_user: Option<&UserInfo>,
+        request: Request<Body>,
+    ) -> Result<Response<ReplyBody>, BoxError> {
         // A read can be asked again when the owner goes in the middle; a write may have been done.
         let again = (request.method() == Method::GET).then(|| copy_of_read(&request));
         match self.send_once(as_user, request).await {

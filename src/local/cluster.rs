@@ -76,7 +76,11 @@ impl LocalCluster {
     }
 
     /// Opens the store of a folder whose lock is held.
-    pub(crate) fn open_locked(place: Place, lock: OwnerLock, options: Options) -> Result<Arc<Self>, OpenError> {
+    pub(crate) fn open_locked(
+        place: Place,
+        lock: OwnerLock,
+        options: Options,
+    ) -> Result<Arc<Self>, OpenError> {
         let (disk, loaded) = Disk::open(&place.store())?;
         Self::start(disk, loaded, lock, Some(place), options)
     }
@@ -103,7 +107,8 @@ impl LocalCluster {
             age: options.history_age,
         };
         let admission = Arc::clone(&options.admission);
-        let store = Store::start(disk, loaded, limits, admission, guard).map_err(OpenError::Writer)?;
+        let store =
+            Store::start(disk, loaded, limits, admission, guard).map_err(OpenError::Writer)?;
         store.submit(first_namespaces(&store));
         let background = runtime.spawn(background::run(Arc::downgrade(&store), options.event_age));
         Ok(Arc::new(Self {
@@ -136,7 +141,11 @@ impl LocalCluster {
     pub fn serve_socket(&self) -> Result<SocketGuard, SocketError> {
         let place = self.place.as_ref().ok_or(SocketError::NoFolder)?;
         let user = UserInfo::of_process()?;
-        socket::serve(place, self.options.runtime_dir.as_deref(), self.front(&user))
+        socket::serve(
+            place,
+            self.options.runtime_dir.as_deref(),
+            self.front(&user),
+        )
     }
 
     /// Drops the history of changes, as a real cluster may at any time: watches that are behind

@@ -97,7 +97,13 @@ impl Admission for KargoRules {
 struct Objects<'a>(&'a dyn View);
 
 impl admission::View for Objects<'_> {
-    fn get(&self, _group: &str, plural: &str, namespace: Option<&str>, name: &str) -> Option<Value> {
+    fn get(
+        &self,
+        _group: &str,
+        plural: &str,
+        namespace: Option<&str>,
+        name: &str,
+    ) -> Option<Value> {
         self.0.get(plural, namespace, name)
     }
 

@@ -244,7 +244,11 @@ pub(crate) fn by_id(id: KindId) -> Option<&'static Kind> {
 }
 
 /// The kind served at a group, version and plural.
-pub(crate) fn by_plural(group: &str, version: &str, plural: &str) -> Option<(KindId, &'static Kind)> {
+pub(crate) fn by_plural(
+    group: &str,
+    version: &str,
+    plural: &str,
+) -> Option<(KindId, &'static Kind)> {
     all().find(|(_, k)| k.group == group && k.version == version && k.plural == plural)
 }
 
@@ -280,7 +284,10 @@ mod tests {
     fn resource_names_lead_back_to_the_kind() {
         for (id, kind) in all() {
             assert_eq!(by_resource(&kind.resource()).map(|(i, _)| i), Some(id));
-            assert_eq!(by_kind(&kind.api_version(), kind.kind).map(|(i, _)| i), Some(id));
+            assert_eq!(
+                by_kind(&kind.api_version(), kind.kind).map(|(i, _)| i),
+                Some(id)
+            );
         }
     }
 }

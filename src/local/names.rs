@@ -62,7 +62,10 @@ pub(crate) fn fits(rule: NameRule, name: &str) -> bool {
 /// Everything wrong with the metadata of an object whose shape is right.
 pub(crate) fn check_metadata(rule: NameRule, object: &Value, causes: &mut Vec<Cause>) {
     let empty = Map::new();
-    let metadata = object.get("metadata").and_then(Value::as_object).unwrap_or(&empty);
+    let metadata = object
+        .get("metadata")
+        .and_then(Value::as_object)
+        .unwrap_or(&empty);
     let name = metadata.get("name").and_then(Value::as_str).unwrap_or("");
     if !fits(rule, name) {
         causes.push(Cause::invalid(
@@ -76,7 +79,10 @@ pub(crate) fn check_metadata(rule: NameRule, object: &Value, causes: &mut Vec<Ca
     check_owners(metadata, causes);
 }
 
-fn strings<'a>(metadata: &'a Map<String, Value>, field: &str) -> impl Iterator<Item = (&'a str, &'a str)> {
+fn strings<'a>(
+    metadata: &'a Map<String, Value>,
+    field: &str,
+) -> impl Iterator<Item = (&'a str, &'a str)> {
     metadata
         .get(field)
         .and_then(Value::as_object)
@@ -88,7 +94,10 @@ fn strings<'a>(metadata: &'a Map<String, Value>, field: &str) -> impl Iterator<I
 fn check_labels(metadata: &Map<String, Value>, causes: &mut Vec<Cause>) {
     for (key, value) in strings(metadata, "labels") {
         if !is_qualified_key(key) {
-            causes.push(Cause::invalid("metadata.labels", format!("{key:?}: not a label key")));
+            causes.push(Cause::invalid(
+                "metadata.labels",
+                format!("{key:?}: not a label key"),
+            ));
         }
         if !is_label_value(value) {
             causes.push(Cause::invalid(
@@ -137,7 +146,12 @@ fn check_owners(metadata: &Map<String, Value>, causes: &mut Vec<Cause>) {
     let mut controllers = 0;
     for owner in owners.into_iter().flatten() {
         for field in ["apiVersion", "kind", "name", "uid"] {
-            if owner.get(field).and_then(Value::as_str).unwrap_or("").is_empty() {
+            if owner
+                .get(field)
+                .and_then(Value::as_str)
+                .unwrap_or("")
+                .is_empty()
+            {
                 causes.push(Cause::required(format!("metadata.ownerReferences.{field}")));
             }
         }

@@ -87,7 +87,9 @@ pub(crate) fn is_held(object: &Value, is_namespace: bool) -> bool {
 
 /// The owners that the object names.
 pub(crate) fn owners(object: &Value) -> Vec<Owner> {
-    let references = object.pointer("/metadata/ownerReferences").and_then(Value::as_array);
+    let references = object
+        .pointer("/metadata/ownerReferences")
+        .and_then(Value::as_array);
     references
         .into_iter()
         .flatten()

@@ -110,7 +110,10 @@ fn split_demands(text: &str) -> Vec<String> {
 }
 
 fn parse_labels(text: &str) -> Result<Vec<Demand>, String> {
-    split_demands(text).iter().map(|d| parse_demand(d)).collect()
+    split_demands(text)
+        .iter()
+        .map(|d| parse_demand(d))
+        .collect()
 }
 
 fn label_key(text: &str) -> Result<String, String> {
@@ -118,7 +121,9 @@ fn label_key(text: &str) -> Result<String, String> {
     if names::is_qualified_key(text) {
         Ok(text.to_owned())
     } else {
-        Err(format!("unable to parse requirement: invalid label key {text:?}"))
+        Err(format!(
+            "unable to parse requirement: invalid label key {text:?}"
+        ))
     }
 }
 
@@ -127,7 +132,9 @@ fn label_value(text: &str) -> Result<String, String> {
     if names::is_label_value(text) {
         Ok(text.to_owned())
     } else {
-        Err(format!("unable to parse requirement: invalid label value {text:?}"))
+        Err(format!(
+            "unable to parse requirement: invalid label value {text:?}"
+        ))
     }
 }
 
@@ -248,7 +255,10 @@ mod tests {
             ("", "spec.stage=prod"),
             ("", "metadata.name"),
         ] {
-            assert!(Selector::parse(labels, fields).is_err(), "{labels:?} {fields:?}");
+            assert!(
+                Selector::parse(labels, fields).is_err(),
+                "{labels:?} {fields:?}"
+            );
         }
     }
 }

@@ -62,7 +62,10 @@ impl SocketGuard {
     /// whether it was done.
     pub(super) async fn finish(mut self) {
         self.closing.send_replace(true);
-        if tokio::time::timeout(GRACE, &mut self.serving).await.is_err() {
+        if tokio::time::timeout(GRACE, &mut self.serving)
+            .await
+            .is_err()
+        {
             tracing::debug!("connections to the local cluster were cut");
         }
     }
@@ -87,7 +90,11 @@ fn io_error(path: &Path) -> impl FnOnce(std::io::Error) -> SocketError {
 }
 
 /// Makes the socket and serves it. The caller owns the folder, so what lies there is left over.
-pub(super) fn serve(place: &Place, runtime_dir: Option<&Path>, front: Front) -> Result<SocketGuard, SocketError> {
+pub(super) fn serve(
+    place: &Place,
+    runtime_dir: Option<&Path>,
+    front: Front,
+) -> Result<SocketGuard, SocketError> {
     let (listener, path, record, elsewhere) = match place.own_socket() {
         Some(path) => (bind_in_folder(place, &path)?, path, None, None),
         None => {
@@ -117,7 +124,10 @@ pub(super) fn serve(place: &Place, runtime_dir: Option<&Path>, front: Front) -> 
 fn bind_in_folder(place: &Place, path: &Path) -> Result<UnixListener, SocketError> {
     let gate = place.folder().join(".s");
     let _ = std::fs::remove_dir_all(&gate);
-    DirBuilder::new().mode(0o700).create(&gate).map_err(io_error(&gate))?;
+    DirBuilder::new()
+        .mode(0o700)
+        .create(&gate)
+        .map_err(io_error(&gate))?;
     let listener = bind(&gate.join("a"))?;
     std::fs::rename(gate.join("a"), path).map_err(io_error(path))?;
     std::fs::remove_dir(&gate).map_err(io_error(&gate))?;
@@ -215,7 +225,9 @@ pub(super) enum SendError {
 
 /// A connection to an owner that runs as the same user.
 pub(super) async fn connect(path: &Path) -> Result<UnixStream, SendError> {
-    let stream = UnixStream::connect(path).await.map_err(SendError::NotConnected)?;
+    let stream = UnixStream::connect(path)
+        .await
+        .map_err(SendError::NotConnected)?;
     if is_ours(&stream) {
         Ok(stream)
     } else {
@@ -229,14 +241,18 @@ pub(super) async fn connect(path: &Path) -> Result<UnixStream, SendError> {
 
 /// Sends one request on a connection of its own: they cost little here, and none is reused that the
 /// owner may have closed.
-pub(super) async fn send<B>(stream: UnixStream, mut request: Request<B>) -> Result<Response<Incoming>, SendError>
+pub(super) async fn send<B>(
+    stream: UnixStream,
+    mut request: Request<B>,
+) -> Result<Response<Incoming>, SendError>
 where
     B: hyper::body::Body<Data = Bytes> + Send + 'static,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
-    let (mut sender, connection) = hyper::client::conn::http1::handshake::<_, B>(TokioIo::new(stream))
-        .await
-        .map_err(SendError::Broken)?;
+    let (mut sender, connection) =
+        hyper::client::conn::http1::handshake::<_, B>(TokioIo::new(stream))
+            .await
+            .map_err(SendError::Broken)?;
     tokio::spawn(async move {
         if let Err(error) = connection.await {
             tracing::debug!(%error, "a connection to the local cluster's owner ended");
@@ -245,5 +261,8 @@ where
     request
         .headers_mut()
         .insert(header::HOST, HeaderValue::from_static("localhost"));
-    sender.send_request(request).await.map_err(SendError::Broken)
+    sender
+        .send_request(request)
+        .await
+        .map_err(SendError::Broken)
 }

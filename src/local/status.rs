@@ -41,7 +41,10 @@ impl Cause {
         Self {
             reason: "FieldValueNotSupported",
             field: field.into(),
-            message: format!("Unsupported value: {found}: supported values: {}", known.join(", ")),
+            message: format!(
+                "Unsupported value: {found}: supported values: {}",
+                known.join(", ")
+            ),
         }
     }
 
@@ -83,7 +86,11 @@ impl ApiError {
 
     /// For a path that no route serves.
     pub(crate) fn no_such_path() -> Self {
-        Self::new(404, "NotFound", "the server could not find the requested resource")
+        Self::new(
+            404,
+            "NotFound",
+            "the server could not find the requested resource",
+        )
     }
 
     pub(crate) fn not_found(kind: &Kind, name: &str) -> Self {
@@ -97,7 +104,10 @@ impl ApiError {
     }
 
     pub(crate) fn conflict(kind: &Kind, name: &str, why: &str) -> Self {
-        let message = format!("Operation cannot be fulfilled on {} \"{name}\": {why}", kind.resource());
+        let message = format!(
+            "Operation cannot be fulfilled on {} \"{name}\": {why}",
+            kind.resource()
+        );
         Self::new(409, "Conflict", message).about(kind, name)
     }
 
@@ -116,7 +126,10 @@ impl ApiError {
     }
 
     pub(crate) fn invalid(kind: &Kind, name: &str, causes: &[Cause]) -> Self {
-        let words: Vec<String> = causes.iter().map(|c| format!("{}: {}", c.field, c.message)).collect();
+        let words: Vec<String> = causes
+            .iter()
+            .map(|c| format!("{}: {}", c.field, c.message))
+            .collect();
         let words = match words.as_slice() {
             [one] => one.clone(),
             many => format!("[{}]", many.join(", ")),
@@ -163,7 +176,11 @@ impl ApiError {
     }
 
     pub(crate) fn closed() -> Self {
-        Self::new(503, "ServiceUnavailable", "the local cluster has been closed")
+        Self::new(
+            503,
+            "ServiceUnavailable",
+            "the local cluster has been closed",
+        )
     }
 
     fn about(mut self, kind: &Kind, name: &str) -> Self {

@@ -104,7 +104,11 @@ impl UserInfo {
         if !acting.groups.iter().any(|g| g == AUTHENTICATED) {
             acting.groups.push(AUTHENTICATED.to_owned());
         }
-        acting.impersonated_by = Some(self.impersonated_by.clone().unwrap_or_else(|| self.name.clone()));
+        acting.impersonated_by = Some(
+            self.impersonated_by
+                .clone()
+                .unwrap_or_else(|| self.name.clone()),
+        );
         acting
     }
 }

@@ -55,7 +55,11 @@ pub struct Known {
 
 impl Known {
     fn person(&self) -> Person {
-        Person { name: self.user.clone(), uid: self.uid.clone(), groups: Vec::new() }
+        Person {
+            name: self.user.clone(),
+            uid: self.uid.clone(),
+            groups: Vec::new(),
+        }
     }
 }
 
@@ -66,13 +70,24 @@ impl Counted {
             Decision::Approve => "approve",
             Decision::Reject => "reject",
         };
-        Response { user: self.user.clone(), action: action.into(), time: self.time, message: self.message.clone() }
+        Response {
+            user: self.user.clone(),
+            action: action.into(),
+            time: self.time,
+            message: self.message.clone(),
+        }
     }
 
     /// Everything that this person is known by.
     fn people(&self) -> Vec<Person> {
-        let first = Known { user: self.user.clone(), uid: self.uid.clone() };
-        std::iter::once(&first).chain(&self.also).map(Known::person).collect()
+        let first = Known {
+            user: self.user.clone(),
+            uid: self.uid.clone(),
+        };
+        std::iter::once(&first)
+            .chain(&self.also)
+            .map(Known::person)
+            .collect()
     }
 
     fn is_of(&self, person: &Person) -> bool {
@@ -83,7 +98,10 @@ impl Counted {
     fn learn(&mut self, person: &Person) {
         let exactly = |one: &Person| one.name == person.name && one.uid == person.uid;
         if !self.people().iter().any(exactly) {
-            self.also.push(Known { user: person.name.clone(), uid: person.uid.clone() });
+            self.also.push(Known {
+                user: person.name.clone(),
+                uid: person.uid.clone(),
+            });
         }
     }
 }
@@ -133,14 +151,20 @@ pub fn count(
     let spec = &request.spec;
     let mut counted = journalled.to_vec();
     let mut marks = Vec::new();
-    let mut mine: Vec<&Answer<'_>> =
-        answers.iter().filter(|answer| answer.approval.spec.request_uid == request.uid()).collect();
+    let mut mine: Vec<&Answer<'_>> = answers
+        .iter()
+        .filter(|answer| answer.approval.spec.request_uid == request.uid())
+        .collect();
     mine.sort_by_key(|answer| (answer.approval.created_at(), answer.approval.name()));
     let closed = standing(spec, &counted, directory) != Standing::Open;
     for answer in mine {
         let name: ApprovalName = answer.approval.name().into();
         let known = journalled.iter().any(|one| one.approval == name);
-        let reason = if known { CountReason::Counted } else { take(spec, answer, closed, &mut counted, directory) };
+        let reason = if known {
+            CountReason::Counted
+        } else {
+            take(spec, answer, closed, &mut counted, directory)
+        };
         marks.push((name, reason));
     }
     let mut standing = standing(spec, &counted, directory);
@@ -148,11 +172,21 @@ pub fn count(
         standing = Standing::Expired;
     }
     let mut message = message(standing, spec, &counted, directory);
-    let unverified = marks.iter().filter(|(_, reason)| *reason == CountReason::Unverified).count();
+    let unverified = marks
+        .iter()
+        .filter(|(_, reason)| *reason == CountReason::Unverified)
+        .count();
     if standing == Standing::Open && unverified > 0 {
-        message.push_str(&format!("; {unverified} not counted, as the approval policy is not in force"));
+        message.push_str(&format!(
+            "; {unverified} not counted, as the approval policy is not in force"
+        ));
     }
-    Verdict { standing, counted, marks, message }
+    Verdict {
+        standing,
+        counted,
+        marks,
+        message,
+    }
 }
 
 /// Adds a new answer to what counts, or says why not.
@@ -168,7 +202,8 @@ fn take(
         return reason;
     }
     // Of one person one answer counts; only a rejection still does after one's own approval.
-    let repeats = |one: &Counted| one.decision == Decision::Reject || decision(answer) == Decision::Approve;
+    let repeats =
+        |one: &Counted| one.decision == Decision::Reject || decision(answer) == Decision::Approve;
     let repeated = counted.iter().any(|one| one.is_of(&person) && repeats(one));
     match (repeated, closed) {
         (false, true) => CountReason::Late,
@@ -191,7 +226,11 @@ fn decision(answer: &Answer<'_>) -> Decision {
 
 fn person_of(approval: &Approval) -> Person {
     let spec = &approval.spec;
-    Person { name: spec.user.clone(), uid: spec.uid.clone(), groups: spec.groups.clone() }
+    Person {
+        name: spec.user.clone(),
+        uid: spec.uid.clone(),
+        groups: spec.groups.clone(),
+    }
 }
 
 /// Why an answer cannot count, whoever else has answered.
@@ -229,7 +268,12 @@ fn rules_of(rules: &[ApproverRule], person: &Person, directory: &Directory) -> V
     rules.iter().enumerate().filter_map(speaks).collect()
 }
 
-fn entry(approval: &Approval, spec: &ApprovalRequestSpec, person: &Person, directory: &Directory) -> Counted {
+fn entry(
+    approval: &Approval,
+    spec: &ApprovalRequestSpec,
+    person: &Person,
+    directory: &Directory,
+) -> Counted {
     Counted {
         approval: approval.name().into(),
         user: person.name.clone(),
@@ -247,13 +291,19 @@ fn distinct(counted: &[Counted]) -> usize {
     let mut groups: Vec<Vec<Person>> = Vec::new();
     for one in counted {
         let people = one.people();
-        let same = |group: &Vec<Person>| group.iter().any(|other| people.iter().any(|person| person.is(other)));
+        let same = |group: &Vec<Person>| {
+            group
+                .iter()
+                .any(|other| people.iter().any(|person| person.is(other)))
+        };
         let (merged, others): (Vec<_>, Vec<_>) = groups.into_iter().partition(same);
         groups = others;
         groups.push(merged.into_iter().flatten().chain(people).collect());
     }
     let approved = |group: &&Vec<Person>| {
-        let mut yes = counted.iter().filter(|one| one.decision == Decision::Approve);
+        let mut yes = counted
+            .iter()
+            .filter(|one| one.decision == Decision::Approve);
         yes.any(|one| group.iter().any(|person| one.is_of(person)))
     };
     groups.iter().filter(approved).count()
@@ -266,16 +316,24 @@ fn needed(spec: &ApprovalRequestSpec, directory: &Directory) -> usize {
 }
 
 fn creator_unclear(spec: &ApprovalRequestSpec, directory: &Directory) -> bool {
-    spec.exclude_creator && directory.is_creator(&spec.creator, &Person::default()).is_none()
+    spec.exclude_creator
+        && directory
+            .is_creator(&spec.creator, &Person::default())
+            .is_none()
 }
 
 /// Required rules that no counted approval satisfies.
 fn missing<'s>(spec: &'s ApprovalRequestSpec, counted: &[Counted]) -> Vec<&'s ApproverRule> {
     let met = |index: &usize| {
-        counted.iter().any(|one| one.decision == Decision::Approve && one.rules.contains(index))
+        counted
+            .iter()
+            .any(|one| one.decision == Decision::Approve && one.rules.contains(index))
     };
     let rules = spec.approvers.iter().enumerate();
-    rules.filter(|(index, rule)| rule.required && !met(index)).map(|(_, rule)| rule).collect()
+    rules
+        .filter(|(index, rule)| rule.required && !met(index))
+        .map(|(_, rule)| rule)
+        .collect()
 }
 
 fn standing(spec: &ApprovalRequestSpec, counted: &[Counted], directory: &Directory) -> Standing {
@@ -289,7 +347,11 @@ fn standing(spec: &ApprovalRequestSpec, counted: &[Counted], directory: &Directo
 }
 
 fn rule_name(rule: &ApproverRule) -> &str {
-    if rule.role.is_empty() { &rule.value } else { &rule.role }
+    if rule.role.is_empty() {
+        &rule.value
+    } else {
+        &rule.role
+    }
 }
 
 fn message(
@@ -299,10 +361,18 @@ fn message(
     directory: &Directory,
 ) -> String {
     if let Some(no) = counted.iter().find(|one| one.decision == Decision::Reject) {
-        let words = if no.message.is_empty() { String::new() } else { format!(": {}", no.message) };
+        let words = if no.message.is_empty() {
+            String::new()
+        } else {
+            format!(": {}", no.message)
+        };
         return format!("rejected by {}{words}", no.user);
     }
-    let mut text = format!("{} of {} approvals", distinct(counted), needed(spec, directory));
+    let mut text = format!(
+        "{} of {} approvals",
+        distinct(counted),
+        needed(spec, directory)
+    );
     if creator_unclear(spec, directory) {
         text.push_str(" (one more, as who made the Promotion cannot be told)");
     }
@@ -320,10 +390,22 @@ fn message(
 /// The rules in words: what a gate without rules means is said, not implied.
 pub fn policy(approvers: &[ApproverRule], min_approvals: u32, exclude_creator: bool) -> String {
     let count = min_approvals.max(1);
-    let people = if count == 1 { "1 approval".to_owned() } else { format!("{count} approvals") };
+    let people = if count == 1 {
+        "1 approval".to_owned()
+    } else {
+        format!("{count} approvals")
+    };
     let names: Vec<String> = approvers.iter().map(rule_text).collect();
-    let whom = if names.is_empty() { "anyone who can see the Promotion".to_owned() } else { names.join(" or ") };
-    let not = if exclude_creator { ", not of who made the Promotion" } else { "" };
+    let whom = if names.is_empty() {
+        "anyone who can see the Promotion".to_owned()
+    } else {
+        names.join(" or ")
+    };
+    let not = if exclude_creator {
+        ", not of who made the Promotion"
+    } else {
+        ""
+    };
     format!("{people} of {whom}{not}")
 }
 
@@ -333,7 +415,11 @@ fn rule_text(rule: &ApproverRule) -> String {
         ("", claim) => format!("{claim} {}", rule.value),
         (role, _) => format!("role {role}"),
     };
-    if rule.required { format!("{who} (required)") } else { who }
+    if rule.required {
+        format!("{who} (required)")
+    } else {
+        who
+    }
 }
 
 /// Why a person need not try to answer.
@@ -375,7 +461,9 @@ pub fn may_answer(
     now: Timestamp,
 ) -> Result<(), Reason> {
     if request.phase == RequestPhase::Expired {
-        return Err(request.deadline.map_or(Reason::Closed(request.phase), Reason::Expired));
+        return Err(request
+            .deadline
+            .map_or(Reason::Closed(request.phase), Reason::Expired));
     }
     if request.phase != RequestPhase::Open {
         return Err(Reason::Closed(request.phase));
@@ -383,13 +471,23 @@ pub fn may_answer(
     if let Some(deadline) = request.deadline.filter(|deadline| now > *deadline) {
         return Err(Reason::Expired(deadline));
     }
-    let named = request.approvers.iter().any(|rule| directory.matches(rule, person) != Match::No);
+    let named = request
+        .approvers
+        .iter()
+        .any(|rule| directory.matches(rule, person) != Match::No);
     if !request.approvers.is_empty() && !named {
-        let policy = policy(&request.approvers, request.min_approvals, request.exclude_creator);
+        let policy = policy(
+            &request.approvers,
+            request.min_approvals,
+            request.exclude_creator,
+        );
         return Err(Reason::Ineligible(policy));
     }
     let approving = decision == Decision::Approve;
-    if approving && request.exclude_creator && directory.is_creator(&request.creator, person) == Some(true) {
+    if approving
+        && request.exclude_creator
+        && directory.is_creator(&request.creator, person) == Some(true)
+    {
         return Err(Reason::Creator);
     }
     let mine = |response: &Response| response.user.eq_ignore_ascii_case(&person.name);

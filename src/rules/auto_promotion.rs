@@ -31,7 +31,10 @@ pub enum PolicyError {
 
 /// Whether a Project's policies switch it on for `stage`: the first policy that matches decides.
 pub fn enabled(config: Option<&ProjectConfig>, stage: &Stage) -> Result<bool, PolicyError> {
-    for policy in config.iter().flat_map(|config| &config.spec.promotion_policies) {
+    for policy in config
+        .iter()
+        .flat_map(|config| &config.spec.promotion_policies)
+    {
         if matches(policy, stage)? {
             return Ok(policy.auto_promotion_enabled);
         }
@@ -42,7 +45,9 @@ pub fn enabled(config: Option<&ProjectConfig>, stage: &Stage) -> Result<bool, Po
 fn matches(policy: &PromotionPolicy, stage: &Stage) -> Result<bool, PolicyError> {
     match &policy.stage_selector {
         None => Ok(!policy.stage.is_empty() && policy.stage == stage.name()),
-        Some(selector) => Ok(name_matches(&selector.name, stage.name())? && labels_match(selector, stage)?),
+        Some(selector) => {
+            Ok(name_matches(&selector.name, stage.name())? && labels_match(selector, stage)?)
+        }
     }
 }
 
@@ -70,7 +75,10 @@ pub fn check_name(pattern: &str) -> Result<(), PolicyError> {
     match pattern.split_once(':') {
         Some((word, _)) if !["glob", "regex", "regexp"].contains(&word) => {
             let source = format!("{word:?} is not one of glob, regex, regexp").into();
-            Err(PolicyError::Pattern { pattern: pattern.to_owned(), source })
+            Err(PolicyError::Pattern {
+                pattern: pattern.to_owned(),
+                source,
+            })
         }
         _ => name_matches(pattern, "").map(drop),
     }
@@ -84,7 +92,8 @@ fn labels_match(selector: &StageSelector, stage: &Stage) -> Result<bool, PolicyE
     }
     for rule in &selector.match_expressions {
         let found = stage.label(&rule.key);
-        let listed = found.is_some_and(|found| rule.values.iter().flatten().any(|value| value == found));
+        let listed =
+            found.is_some_and(|found| rule.values.iter().flatten().any(|value| value == found));
         let holds = match rule.operator.as_str() {
             "In" => listed,
             "NotIn" => !listed,
@@ -107,13 +116,21 @@ pub fn candidate<'a>(
     freight: &'a [Freight],
     now: Timestamp,
 ) -> Option<&'a Freight> {
-    let request = stage.spec.requested_freight.iter().find(|request| request.origin == *origin)?;
-    let available = freight
+    let request = stage
+        .spec
+        .requested_freight
         .iter()
-        .filter(|freight| freight.origin == *origin && availability::available(stage, freight, now).is_ok());
+        .find(|request| request.origin == *origin)?;
+    let available = freight.iter().filter(|freight| {
+        freight.origin == *origin && availability::available(stage, freight, now).is_ok()
+    });
     if follows_upstream(request) {
         let mut there = available.filter(|freight| {
-            request.sources.stages.iter().any(|upstream| freight.status.currently_in.contains_key(upstream))
+            request
+                .sources
+                .stages
+                .iter()
+                .any(|upstream| freight.status.currently_in.contains_key(upstream))
         });
         let first = there.next();
         // Two at once means that the upstream Stage changes over just now.
@@ -164,7 +181,11 @@ pub fn intent(
     if !enabled(config, stage).unwrap_or_default() {
         return None;
     }
-    let origin = freight.iter().find(|one| one.freight_name() == *chosen)?.origin.clone();
+    let origin = freight
+        .iter()
+        .find(|one| one.freight_name() == *chosen)?
+        .origin
+        .clone();
     match candidate(stage, &origin, freight, now) {
         Some(candidate) if candidate.freight_name() == *chosen => Some(Intent::Resume(origin)),
         _ => Some(Intent::Hold(origin)),
@@ -190,7 +211,9 @@ impl fmt::Display for StandDown {
             Self::Held(by) => write!(f, "on hold since {by}"),
             Self::Current => write!(f, "already there"),
             Self::Underway(by) => write!(f, "{by} is under way"),
-            Self::EndedBadly(by, phase) => write!(f, "{by} ended {phase}; promote it by hand to try again"),
+            Self::EndedBadly(by, phase) => {
+                write!(f, "{by} ended {phase}; promote it by hand to try again")
+            }
         }
     }
 }
@@ -207,22 +230,36 @@ pub fn decide(
         return Err(StandDown::Held(hold.promotion_name.clone()));
     }
     let current = stage.status.freight_history.first();
-    if current.is_some_and(|current| current.items.get(&origin.key()).is_some_and(|item| item.name == *candidate)) {
+    if current.is_some_and(|current| {
+        current
+            .items
+            .get(&origin.key())
+            .is_some_and(|item| item.name == *candidate)
+    }) {
         return Err(StandDown::Current);
     }
     if let Some(turn) = &stage.status.current_promotion
-        && turn.freight.as_ref().is_some_and(|freight| freight.name == *candidate)
+        && turn
+            .freight
+            .as_ref()
+            .is_some_and(|freight| freight.name == *candidate)
     {
         return Err(StandDown::Underway(turn.name.clone()));
     }
     let recorded = stage.status.last_promotion.as_ref().map(|last| &last.name);
     let mut newest_ended: Option<&PromotionRow> = None;
-    for row in promotions.iter().filter(|row| row.freight == *candidate && row.stage == stage.stage_name()) {
-        let unrecorded = row.phase == Phase::Succeeded && recorded.is_none_or(|recorded| row.name > *recorded);
+    for row in promotions
+        .iter()
+        .filter(|row| row.freight == *candidate && row.stage == stage.stage_name())
+    {
+        let unrecorded =
+            row.phase == Phase::Succeeded && recorded.is_none_or(|recorded| row.name > *recorded);
         if !row.phase.is_terminal() || unrecorded {
             return Err(StandDown::Underway(row.name.clone()));
         }
-        if newest_ended.is_none_or(|newest| (newest.created_at, &newest.name) < (row.created_at, &row.name)) {
+        if newest_ended
+            .is_none_or(|newest| (newest.created_at, &newest.name) < (row.created_at, &row.name))
+        {
             newest_ended = Some(row);
         }
     }
@@ -254,7 +291,9 @@ pub fn effective_holds<'a>(
     let recorded = stage.status.last_promotion.as_ref().map(|last| &last.name);
     let mut newer: Vec<&Promotion> = promotions
         .into_iter()
-        .filter(|promotion| promotion.spec.stage == stage.stage_name() && promotion.status.phase != Phase::Aborted)
+        .filter(|promotion| {
+            promotion.spec.stage == stage.stage_name() && promotion.status.phase != Phase::Aborted
+        })
         .filter(|promotion| recorded.is_none_or(|recorded| promotion.promotion_name() > *recorded))
         .collect();
     newer.sort_by(|a, b| a.name().cmp(b.name()));
@@ -273,13 +312,23 @@ fn intend(holds: &mut BTreeMap<String, Hold>, promotion: &Promotion, now: Timest
 }
 
 fn insert_hold(holds: &mut BTreeMap<String, Hold>, promotion: &Promotion, now: Timestamp) {
-    let Some(key) = promotion.annotation(meta::AUTO_PROMOTION_HOLD) else { return };
-    let Some((kind, name)) = key.split_once('/') else { return };
+    let Some(key) = promotion.annotation(meta::AUTO_PROMOTION_HOLD) else {
+        return;
+    };
+    let Some((kind, name)) = key.split_once('/') else {
+        return;
+    };
     let hold = Hold {
         freight_name: promotion.spec.freight.clone(),
-        origin: Origin { kind: kind.to_owned(), name: name.to_owned() },
+        origin: Origin {
+            kind: kind.to_owned(),
+            name: name.to_owned(),
+        },
         promotion_name: promotion.promotion_name(),
-        actor: promotion.annotation(meta::CREATE_ACTOR).unwrap_or_default().to_owned(),
+        actor: promotion
+            .annotation(meta::CREATE_ACTOR)
+            .unwrap_or_default()
+            .to_owned(),
         created_at: promotion.created_at().or(Some(now)),
     };
     holds.insert(key.to_owned(), hold);

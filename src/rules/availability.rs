@@ -52,15 +52,33 @@ impl Unavailable {
 impl fmt::Display for Unavailable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotRequested(origin) => write!(f, "the Stage takes no Freight of {}", origin.key()),
+            Self::NotRequested(origin) => {
+                write!(f, "the Stage takes no Freight of {}", origin.key())
+            }
             Self::NoSource => write!(f, "the Stage names no source for this Freight"),
             Self::NotVerified { stages, all } => {
                 let names: Vec<&str> = stages.iter().map(StageName::as_str).collect();
-                write!(f, "not verified in {}", names.join(if *all { " and " } else { " or " }))
+                write!(
+                    f,
+                    "not verified in {}",
+                    names.join(if *all { " and " } else { " or " })
+                )
             }
-            Self::Soaking { stage, left, until: Some(_) } => write!(f, "soaks {} more in {stage}", human(left.to_std())),
-            Self::Soaking { stage, left, until: None } => {
-                write!(f, "left {stage} {} before its soak time", human(left.to_std()))
+            Self::Soaking {
+                stage,
+                left,
+                until: Some(_),
+            } => write!(f, "soaks {} more in {stage}", human(left.to_std())),
+            Self::Soaking {
+                stage,
+                left,
+                until: None,
+            } => {
+                write!(
+                    f,
+                    "left {stage} {} before its soak time",
+                    human(left.to_std())
+                )
             }
             Self::BadSoakTime(text) => write!(f, "the Stage's soak time {text:?} cannot be read"),
         }
@@ -69,7 +87,13 @@ impl fmt::Display for Unavailable {
 
 /// Whether `freight` may be promoted to `stage` now; both in one Project.
 pub fn available(stage: &Stage, freight: &Freight, now: Timestamp) -> Result<(), Unavailable> {
-    check(&stage.stage_name(), &stage.spec.requested_freight, &freight.origin, &freight.status, now)
+    check(
+        &stage.stage_name(),
+        &stage.spec.requested_freight,
+        &freight.origin,
+        &freight.status,
+        now,
+    )
 }
 
 /// The same on the parts that rows have too.
@@ -94,17 +118,27 @@ pub fn check(
 }
 
 /// Whether it came through the Stages that are named as sources.
-fn upstream(sources: &FreightSources, status: &FreightStatus, now: Timestamp) -> Result<(), Unavailable> {
+fn upstream(
+    sources: &FreightSources,
+    status: &FreightStatus,
+    now: Timestamp,
+) -> Result<(), Unavailable> {
     if sources.stages.is_empty() {
         return Err(Unavailable::NoSource);
     }
     let required = match sources.required_soak_time.as_str() {
         "" => GoDuration::default(),
-        text => text.parse().map_err(|_| Unavailable::BadSoakTime(text.to_owned()))?,
+        text => text
+            .parse()
+            .map_err(|_| Unavailable::BadSoakTime(text.to_owned()))?,
     };
     let all = sources.availability_strategy == "All";
-    let unverified: Vec<StageName> =
-        sources.stages.iter().filter(|stage| !status.verified_in.contains_key(*stage)).cloned().collect();
+    let unverified: Vec<StageName> = sources
+        .stages
+        .iter()
+        .filter(|stage| !status.verified_in.contains_key(*stage))
+        .cloned()
+        .collect();
     let waits: Vec<Unavailable> = sources
         .stages
         .iter()
@@ -119,22 +153,39 @@ fn upstream(sources: &FreightSources, status: &FreightStatus, now: Timestamp) ->
         Unavailable::Soaking { left, until, .. } => (until.is_none(), *left),
         _ => (true, GoDuration::default()),
     };
-    let worst = if all { waits.into_iter().max_by_key(left) } else { waits.into_iter().min_by_key(left) };
+    let worst = if all {
+        waits.into_iter().max_by_key(left)
+    } else {
+        waits.into_iter().min_by_key(left)
+    };
     match worst {
         Some(wait) if !all || unverified.is_empty() => Err(wait),
-        _ => Err(Unavailable::NotVerified { stages: unverified, all }),
+        _ => Err(Unavailable::NotVerified {
+            stages: unverified,
+            all,
+        }),
     }
 }
 
 /// What is missing of the soak time in a Stage where it was verified; none where it was long enough.
-fn soak_left(stage: &StageName, required: GoDuration, status: &FreightStatus, now: Timestamp) -> Option<Unavailable> {
+fn soak_left(
+    stage: &StageName,
+    required: GoDuration,
+    status: &FreightStatus,
+    now: Timestamp,
+) -> Option<Unavailable> {
     let longest = status
         .verified_in
         .get(stage)
         .and_then(|verified| verified.longest_soak.parse::<GoDuration>().ok())
         .unwrap_or_default();
-    let since = status.currently_in.get(stage).and_then(|current| current.since);
-    let current = since.map(|since| GoDuration::from(since.until(now))).unwrap_or_default();
+    let since = status
+        .currently_in
+        .get(stage)
+        .and_then(|current| current.since);
+    let current = since
+        .map(|since| GoDuration::from(since.until(now)))
+        .unwrap_or_default();
     if longest.max(current) >= required {
         return None;
     }
@@ -142,7 +193,11 @@ fn soak_left(stage: &StageName, required: GoDuration, status: &FreightStatus, no
     // Where it is still there, only the present stay grows.
     let soaked = if until.is_some() { current } else { longest };
     let left = required.to_std().saturating_sub(soaked.to_std());
-    Some(Unavailable::Soaking { stage: stage.clone(), left: left.into(), until })
+    Some(Unavailable::Soaking {
+        stage: stage.clone(),
+        left: left.into(),
+        until,
+    })
 }
 
 #[cfg(test)]

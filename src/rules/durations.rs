@@ -81,9 +81,17 @@ fn parse_parts(text: &str) -> Result<i128, &'static str> {
         if unit.is_empty() {
             return Err("a unit is missing");
         }
-        let nanos = i128::from(unit_nanos(unit).ok_or("the unit is unknown (ns, us, ms, s, m, h)")?);
-        let whole: i128 = if whole.is_empty() { 0 } else { whole.parse().map_err(|_| "too long")? };
-        total = whole.checked_mul(nanos).and_then(|part| total.checked_add(part)).ok_or("too long")?;
+        let nanos =
+            i128::from(unit_nanos(unit).ok_or("the unit is unknown (ns, us, ms, s, m, h)")?);
+        let whole: i128 = if whole.is_empty() {
+            0
+        } else {
+            whole.parse().map_err(|_| "too long")?
+        };
+        total = whole
+            .checked_mul(nanos)
+            .and_then(|part| total.checked_add(part))
+            .ok_or("too long")?;
         total += fraction_nanos(fraction, nanos);
         rest = after;
     }
@@ -94,7 +102,10 @@ impl FromStr for GoDuration {
     type Err = DurationError;
 
     fn from_str(text: &str) -> Result<Self, DurationError> {
-        let wrong = |problem| DurationError { text: text.to_owned(), problem };
+        let wrong = |problem| DurationError {
+            text: text.to_owned(),
+            problem,
+        };
         let (negative, digits) = match text.strip_prefix('-') {
             Some(rest) => (true, rest),
             None => (false, text.strip_prefix('+').unwrap_or(text)),
@@ -107,7 +118,9 @@ impl FromStr for GoDuration {
         }
         let total = parse_parts(digits).map_err(wrong)?;
         let signed = if negative { -total } else { total };
-        i64::try_from(signed).map(Self).map_err(|_| wrong("too long"))
+        i64::try_from(signed)
+            .map(Self)
+            .map_err(|_| wrong("too long"))
     }
 }
 
@@ -184,7 +197,11 @@ mod tests {
             ("3μs", 3_000, "3µs"),
             ("7ns", 7, "7ns"),
             ("0.000000001h", 3_600, "3.6µs"),
-            ("2540400h10m10s", 9_145_440_610_000_000_000, "2540400h10m10s"),
+            (
+                "2540400h10m10s",
+                9_145_440_610_000_000_000,
+                "2540400h10m10s",
+            ),
         ] {
             let read: GoDuration = text.parse().unwrap();
             assert_eq!((read.0, read.to_string().as_str()), (nanos, back), "{text}");
@@ -193,16 +210,35 @@ mod tests {
 
     #[test]
     fn what_go_refuses_is_refused() {
-        for text in ["", "-", "5", "m", ".s", "1d", "5 m", "1h-2m", "9223372036854775808ns", "99999999999999999999999h", "1m1", "²s"] {
+        for text in [
+            "",
+            "-",
+            "5",
+            "m",
+            ".s",
+            "1d",
+            "5 m",
+            "1h-2m",
+            "9223372036854775808ns",
+            "99999999999999999999999h",
+            "1m1",
+            "²s",
+        ] {
             assert!(text.parse::<GoDuration>().is_err(), "{text}");
         }
     }
 
     #[test]
     fn people_read_two_units() {
-        for (seconds, text) in
-            [(0, "0s"), (59, "59s"), (61, "1m"), (3_600, "1h"), (3_900, "1h5m"), (86_400, "1d"), (100_000, "1d3h")]
-        {
+        for (seconds, text) in [
+            (0, "0s"),
+            (59, "59s"),
+            (61, "1m"),
+            (3_600, "1h"),
+            (3_900, "1h5m"),
+            (86_400, "1d"),
+            (100_000, "1d3h"),
+        ] {
             assert_eq!(human(Duration::from_secs(seconds)), text);
         }
     }

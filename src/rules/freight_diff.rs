@@ -46,19 +46,35 @@ pub fn between(before: Option<&FreightReference>, after: &FreightReference) -> V
     for new in items(after) {
         let place = old.iter().position(|item| item.key == new.key);
         match place.map(|place| old.remove(place)) {
-            None => differences.push(Difference { name: new.name, from: None, to: Some(new.version) }),
+            None => differences.push(Difference {
+                name: new.name,
+                from: None,
+                to: Some(new.version),
+            }),
             Some(old) if old.version != new.version => {
-                differences.push(Difference { name: new.name, from: Some(old.version), to: Some(new.version) });
+                differences.push(Difference {
+                    name: new.name,
+                    from: Some(old.version),
+                    to: Some(new.version),
+                });
             }
             Some(old) if old.exact != new.exact => {
                 let full = |item: &Item| format!("{} ({})", item.version, short(&item.exact));
                 let (from, to) = (Some(full(&old)), Some(full(&new)));
-                differences.push(Difference { name: new.name, from, to });
+                differences.push(Difference {
+                    name: new.name,
+                    from,
+                    to,
+                });
             }
             Some(_) => {}
         }
     }
-    differences.extend(old.into_iter().map(|item| Difference { name: item.name, from: Some(item.version), to: None }));
+    differences.extend(old.into_iter().map(|item| Difference {
+        name: item.name,
+        from: Some(item.version),
+        to: None,
+    }));
     differences
 }
 
@@ -67,7 +83,11 @@ pub fn summary(differences: &[Difference]) -> String {
     if differences.is_empty() {
         return "no difference".to_owned();
     }
-    differences.iter().map(Difference::to_string).collect::<Vec<_>>().join(", ")
+    differences
+        .iter()
+        .map(Difference::to_string)
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// Every artifact as one short text: `app:2.3.1`, `repo@74291c2`, `chart 1.0.0`.
@@ -89,21 +109,35 @@ fn items(freight: &FreightReference) -> Vec<Item> {
 
 /// Start of a digest or commit id.
 fn short(id: &str) -> String {
-    let (algorithm, digits) = id.rsplit_once(':').map_or(("", id), |(algorithm, digits)| (algorithm, digits));
+    let (algorithm, digits) = id
+        .rsplit_once(':')
+        .map_or(("", id), |(algorithm, digits)| (algorithm, digits));
     let digits: String = digits.chars().take(7).collect();
-    if algorithm.is_empty() { digits } else { format!("{algorithm}:{digits}") }
+    if algorithm.is_empty() {
+        digits
+    } else {
+        format!("{algorithm}:{digits}")
+    }
 }
 
 fn base_name(url: &str) -> String {
     let trimmed = url.trim_end_matches('/').trim_end_matches(".git");
-    trimmed.rsplit(['/', ':']).next().unwrap_or(trimmed).to_owned()
+    trimmed
+        .rsplit(['/', ':'])
+        .next()
+        .unwrap_or(trimmed)
+        .to_owned()
 }
 
 fn image(image: &Image) -> Item {
     Item {
         key: format!("image {} {}", image.repo_url, image.subscription_name),
         name: base_name(&image.repo_url),
-        version: if image.tag.is_empty() { short(&image.digest) } else { image.tag.clone() },
+        version: if image.tag.is_empty() {
+            short(&image.digest)
+        } else {
+            image.tag.clone()
+        },
         joint: if image.tag.is_empty() { "@" } else { ":" },
         exact: image.digest.clone(),
     }
@@ -111,8 +145,15 @@ fn image(image: &Image) -> Item {
 
 fn chart(chart: &Chart) -> Item {
     Item {
-        key: format!("chart {} {} {}", chart.repo_url, chart.name, chart.subscription_name),
-        name: if chart.name.is_empty() { base_name(&chart.repo_url) } else { chart.name.clone() },
+        key: format!(
+            "chart {} {} {}",
+            chart.repo_url, chart.name, chart.subscription_name
+        ),
+        name: if chart.name.is_empty() {
+            base_name(&chart.repo_url)
+        } else {
+            chart.name.clone()
+        },
         version: chart.version.clone(),
         joint: " ",
         exact: chart.version.clone(),
@@ -123,7 +164,11 @@ fn commit(commit: &GitCommit) -> Item {
     Item {
         key: format!("commit {} {}", commit.repo_url, commit.subscription_name),
         name: base_name(&commit.repo_url),
-        version: if commit.tag.is_empty() { short(&commit.id) } else { commit.tag.clone() },
+        version: if commit.tag.is_empty() {
+            short(&commit.id)
+        } else {
+            commit.tag.clone()
+        },
         joint: "@",
         exact: commit.id.clone(),
     }
@@ -131,7 +176,10 @@ fn commit(commit: &GitCommit) -> Item {
 
 fn artifact(artifact: &Artifact) -> Item {
     Item {
-        key: format!("artifact {} {}", artifact.artifact_type, artifact.subscription_name),
+        key: format!(
+            "artifact {} {}",
+            artifact.artifact_type, artifact.subscription_name
+        ),
         name: artifact.subscription_name.clone(),
         version: artifact.version.clone(),
         joint: " ",
@@ -150,7 +198,10 @@ mod tests {
     }
 
     fn lines(before: Option<Value>, after: Value) -> Vec<String> {
-        between(before.map(freight).as_ref(), &freight(after)).iter().map(Difference::to_string).collect()
+        between(before.map(freight).as_ref(), &freight(after))
+            .iter()
+            .map(Difference::to_string)
+            .collect()
     }
 
     #[test]
@@ -158,25 +209,53 @@ mod tests {
         let image = |tag: &str, digest: &str| json!({"images": [{"repoURL": "ghcr.io/org/app", "tag": tag, "digest": digest}]});
         let commit = |id: &str, tag: &str| json!({"commits": [{"repoURL": "https://h.example/o/r.git", "id": id, "tag": tag}]});
         let cases: Vec<(Option<Value>, Value, &[&str])> = vec![
-            (Some(image("2.3.0", "sha256:aaaaaaaaa")), image("2.3.1", "sha256:bbbbbbbbb"), &["app 2.3.0 → 2.3.1"]),
-            (Some(image("2.3.0", "sha256:a")), image("2.3.0", "sha256:a"), &[]),
+            (
+                Some(image("2.3.0", "sha256:aaaaaaaaa")),
+                image("2.3.1", "sha256:bbbbbbbbb"),
+                &["app 2.3.0 → 2.3.1"],
+            ),
+            (
+                Some(image("2.3.0", "sha256:a")),
+                image("2.3.0", "sha256:a"),
+                &[],
+            ),
             (
                 Some(image("latest", "sha256:aaaaaaaaa")),
                 image("latest", "sha256:bbbbbbbbb"),
                 &["app latest (sha256:aaaaaaa) → latest (sha256:bbbbbbb)"],
             ),
-            (Some(image("", "sha256:aaaaaaaaa")), image("", "sha256:bbbbbbbbb"), &["app sha256:aaaaaaa → sha256:bbbbbbb"]),
-            (None, image("1", ""), &["app 1 is new"]),
-            (Some(image("1", "")), commit("74291c2aaaa", ""), &["r 74291c2 is new", "app 1 is gone"]),
-            (Some(commit("1111111aaaa", "")), commit("2222222aaaa", ""), &["r 1111111 → 2222222"]),
-            (Some(commit("1111111aaaa", "v1")), commit("2222222aaaa", "v2"), &["r v1 → v2"]),
             (
-                Some(json!({"charts": [{"repoURL": "https://c.example", "name": "web", "version": "1.0.0"}]})),
+                Some(image("", "sha256:aaaaaaaaa")),
+                image("", "sha256:bbbbbbbbb"),
+                &["app sha256:aaaaaaa → sha256:bbbbbbb"],
+            ),
+            (None, image("1", ""), &["app 1 is new"]),
+            (
+                Some(image("1", "")),
+                commit("74291c2aaaa", ""),
+                &["r 74291c2 is new", "app 1 is gone"],
+            ),
+            (
+                Some(commit("1111111aaaa", "")),
+                commit("2222222aaaa", ""),
+                &["r 1111111 → 2222222"],
+            ),
+            (
+                Some(commit("1111111aaaa", "v1")),
+                commit("2222222aaaa", "v2"),
+                &["r v1 → v2"],
+            ),
+            (
+                Some(
+                    json!({"charts": [{"repoURL": "https://c.example", "name": "web", "version": "1.0.0"}]}),
+                ),
                 json!({"charts": [{"repoURL": "https://c.example", "name": "web", "version": "1.1.0"}]}),
                 &["web 1.0.0 → 1.1.0"],
             ),
             (
-                Some(json!({"artifacts": [{"artifactType": "npm", "subscriptionName": "lib", "version": "1"}]})),
+                Some(
+                    json!({"artifacts": [{"artifactType": "npm", "subscriptionName": "lib", "version": "1"}]}),
+                ),
                 json!({"artifacts": [{"artifactType": "npm", "subscriptionName": "lib", "version": "2"}]}),
                 &["lib 1 → 2"],
             ),
@@ -189,15 +268,14 @@ mod tests {
 
     #[test]
     fn two_subscriptions_of_one_repository_are_two_artifacts() {
-        let two = |a: &str, b: &str| {
-            json!({"images": [{"repoURL": "app", "tag": a, "subscriptionName": "a"}, {"repoURL": "app", "tag": b, "subscriptionName": "b"}]})
-        };
+        let two = |a: &str, b: &str| json!({"images": [{"repoURL": "app", "tag": a, "subscriptionName": "a"}, {"repoURL": "app", "tag": b, "subscriptionName": "b"}]});
         assert_eq!(lines(Some(two("1", "2")), two("1", "3")), ["app 2 → 3"]);
     }
 
     #[test]
     fn registries_with_a_port_keep_their_name() {
-        let image = |tag: &str| json!({"images": [{"repoURL": "registry.example:5000/app", "tag": tag}]});
+        let image =
+            |tag: &str| json!({"images": [{"repoURL": "registry.example:5000/app", "tag": tag}]});
         assert_eq!(lines(Some(image("6")), image("7")), ["app 6 → 7"]);
     }
 }

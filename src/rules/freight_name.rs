@@ -23,11 +23,21 @@ pub fn of(freight: &Freight) -> FreightName {
 }
 
 fn joined(parts: &[&str]) -> String {
-    parts.iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join(":")
+    parts
+        .iter()
+        .filter(|part| !part.is_empty())
+        .copied()
+        .collect::<Vec<_>>()
+        .join(":")
 }
 
 fn commit(commit: &GitCommit) -> String {
-    joined(&[&git_address(&commit.repo_url), &commit.tag, &commit.id, &commit.subscription_name])
+    joined(&[
+        &git_address(&commit.repo_url),
+        &commit.tag,
+        &commit.id,
+        &commit.subscription_name,
+    ])
 }
 
 fn image(image: &Image) -> String {
@@ -36,24 +46,37 @@ fn image(image: &Image) -> String {
 }
 
 fn chart(chart: &Chart) -> String {
-    let version = format!("{}:{}", chart_address(&chart.repo_url, &chart.name), chart.version);
+    let version = format!(
+        "{}:{}",
+        chart_address(&chart.repo_url, &chart.name),
+        chart.version
+    );
     joined(&[&version, &chart.subscription_name])
 }
 
 fn artifact(artifact: &Artifact) -> String {
-    format!("{}:{}:{}", artifact.artifact_type, artifact.subscription_name, artifact.version)
+    format!(
+        "{}:{}:{}",
+        artifact.artifact_type, artifact.subscription_name, artifact.version
+    )
 }
 
 /// Characters that are invisible in an address and get into it by copying.
 fn sanitized(url: &str) -> String {
-    let invisible = |letter: char| matches!(letter, '\u{feff}' | '\u{200b}'..='\u{200d}' | '\u{2060}');
-    let visible: String = url.chars().filter(|letter| !invisible(*letter) && !letter.is_control()).collect();
+    let invisible =
+        |letter: char| matches!(letter, '\u{feff}' | '\u{200b}'..='\u{200d}' | '\u{2060}');
+    let visible: String = url
+        .chars()
+        .filter(|letter| !invisible(*letter) && !letter.is_control())
+        .collect();
     visible.trim().to_owned()
 }
 
 fn without_suffixes(path: &str) -> &str {
     let path = path.trim_end_matches('/');
-    path.strip_suffix(".git").unwrap_or(path).trim_end_matches('/')
+    path.strip_suffix(".git")
+        .unwrap_or(path)
+        .trim_end_matches('/')
 }
 
 /// A git repository's address as Kargo compares it: lower case, without `.git`, a trailing slash and the user of an
@@ -69,7 +92,11 @@ pub fn git_address(url: &str) -> String {
             let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
             let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
             let path = without_suffixes(path);
-            return if path.is_empty() { format!("{scheme}{host}") } else { format!("{scheme}{host}/{path}") };
+            return if path.is_empty() {
+                format!("{scheme}{host}")
+            } else {
+                format!("{scheme}{host}/{path}")
+            };
         }
     }
     if let Some(rest) = url.strip_prefix("ssh://") {
@@ -89,7 +116,11 @@ fn chart_repository(url: &str) -> String {
     let url = sanitized(url).to_lowercase();
     let url = url.strip_prefix("oci://").unwrap_or(&url);
     let docker = ["docker.io/", "index.docker.io/", "registry-1.docker.io/"];
-    docker.iter().find_map(|host| url.strip_prefix(host)).unwrap_or(url).to_owned()
+    docker
+        .iter()
+        .find_map(|host| url.strip_prefix(host))
+        .unwrap_or(url)
+        .to_owned()
 }
 
 /// A chart repository's address with the chart's name behind it. Kargo joins with Go's path.Join, which makes one
@@ -97,7 +128,10 @@ fn chart_repository(url: &str) -> String {
 pub fn chart_address(url: &str, name: &str) -> String {
     let joined = format!("{}/{name}", chart_repository(url));
     let absolute = if joined.starts_with('/') { "/" } else { "" };
-    let parts: Vec<&str> = joined.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
+    let parts: Vec<&str> = joined
+        .split('/')
+        .filter(|part| !part.is_empty() && *part != ".")
+        .collect();
     format!("{absolute}{}", parts.join("/"))
 }
 
@@ -110,7 +144,9 @@ mod tests {
     use super::*;
 
     fn name(freight: Value) -> String {
-        of(&serde_json::from_value(freight).unwrap()).as_str().to_owned()
+        of(&serde_json::from_value(freight).unwrap())
+            .as_str()
+            .to_owned()
     }
 
     /// The name that its rule gives for a written-out content.
@@ -132,14 +168,22 @@ mod tests {
         assert_eq!(name(freight), sha1(&format!("Warehouse/w:{parts}")));
         let tagged = json!({"origin": {"kind": "Warehouse", "name": "w"},
             "commits": [{"repoURL": "git@h.example:o/r.git", "id": "1", "tag": "v1"}]});
-        assert_eq!(name(tagged), sha1("Warehouse/w:ssh://git@h.example/o/r:v1:1"));
+        assert_eq!(
+            name(tagged),
+            sha1("Warehouse/w:ssh://git@h.example/o/r:v1:1")
+        );
     }
 
     #[test]
     fn order_and_alias_do_not_matter_and_the_origin_does() {
         let freight = |origin: &str, tags: [&str; 2], alias: &str| {
-            let images: Vec<Value> = tags.iter().map(|tag| json!({"repoURL": "a", "tag": tag})).collect();
-            name(json!({"origin": {"kind": "Warehouse", "name": origin}, "images": images, "alias": alias}))
+            let images: Vec<Value> = tags
+                .iter()
+                .map(|tag| json!({"repoURL": "a", "tag": tag}))
+                .collect();
+            name(
+                json!({"origin": {"kind": "Warehouse", "name": origin}, "images": images, "alias": alias}),
+            )
         };
         assert_eq!(freight("w", ["1", "2"], "x"), freight("w", ["2", "1"], "y"));
         assert_ne!(freight("w", ["1", "2"], "x"), freight("v", ["1", "2"], "x"));
@@ -172,7 +216,11 @@ mod tests {
     #[test]
     fn chart_addresses() {
         for (url, chart, expected) in [
-            ("https://Charts.example/", "app", "https:/charts.example/app"),
+            (
+                "https://Charts.example/",
+                "app",
+                "https:/charts.example/app",
+            ),
             ("oci://ghcr.io/org/app", "", "ghcr.io/org/app"),
             ("oci://docker.io/org/app", "", "org/app"),
         ] {

@@ -24,7 +24,9 @@ pub fn promotion(stage: &StageName, freight: &FreightName, ulid: Ulid) -> Promot
         prefix.push(letter);
     }
     let hash: String = freight.as_str().chars().take(FREIGHT_LENGTH).collect();
-    format!("{}.{ulid}.{hash}", prefix.trim_end_matches(['.', '-'])).to_lowercase().into()
+    format!("{}.{ulid}.{hash}", prefix.trim_end_matches(['.', '-']))
+        .to_lowercase()
+        .into()
 }
 
 /// The ULID of this moment, or just after `previous` where that is not earlier (two in one millisecond, a clock that
@@ -33,9 +35,9 @@ pub fn next_ulid(previous: Option<Ulid>, now: Timestamp, entropy: u128) -> Ulid 
     let millis = u64::try_from(now.0.as_millisecond()).unwrap_or_default();
     let fresh = Ulid::from_parts(millis, entropy & RANDOM_MASK);
     match previous {
-        Some(previous) if previous >= fresh => previous
-            .increment()
-            .unwrap_or_else(|_| Ulid::from_parts(previous.timestamp_ms() + 1, entropy & RANDOM_MASK)),
+        Some(previous) if previous >= fresh => previous.increment().unwrap_or_else(|_| {
+            Ulid::from_parts(previous.timestamp_ms() + 1, entropy & RANDOM_MASK)
+        }),
         _ => fresh,
     }
 }
@@ -44,7 +46,9 @@ pub fn next_ulid(previous: Option<Ulid>, now: Timestamp, entropy: u128) -> Ulid 
 pub fn short(name: &PromotionName) -> String {
     let mut parts = name.as_str().rsplitn(3, '.');
     match (parts.next(), parts.next(), parts.next()) {
-        (Some(hash), Some(ulid), Some(stage)) if ulid.len() == ULID_LENGTH => format!("{stage}.…{hash}"),
+        (Some(hash), Some(ulid), Some(stage)) if ulid.len() == ULID_LENGTH => {
+            format!("{stage}.…{hash}")
+        }
         _ => name.as_str().to_owned(),
     }
 }
@@ -64,7 +68,10 @@ mod tests {
         let ulid = next_ulid(None, at("2026-08-21T12:00:00Z"), 7);
         let name = promotion(&"prod".into(), &FREIGHT.into(), ulid);
         let parts: Vec<&str> = name.as_str().split('.').collect();
-        assert_eq!((parts[0], parts[1].len(), parts[2]), ("prod", 26, "abcdef0"));
+        assert_eq!(
+            (parts[0], parts[1].len(), parts[2]),
+            ("prod", 26, "abcdef0")
+        );
         assert_eq!(name.as_str(), name.as_str().to_lowercase());
         assert_eq!(short(&name), "prod.…abcdef0");
     }
@@ -72,11 +79,18 @@ mod tests {
     #[test]
     fn a_long_stage_is_cut_to_what_fits_and_never_ends_in_punctuation() {
         let ulid = next_ulid(None, at("2026-08-21T12:00:00Z"), 0);
-        let cases = [("a".repeat(253), 218), (format!("{}.-{}", "a".repeat(216), "b".repeat(30)), 216)];
+        let cases = [
+            ("a".repeat(253), 218),
+            (format!("{}.-{}", "a".repeat(216), "b".repeat(30)), 216),
+        ];
         for (stage, kept) in cases {
             let name = promotion(&stage.as_str().into(), &FREIGHT.into(), ulid);
             assert!(name.as_str().len() <= 253);
-            assert_eq!(name.as_str().split(".0").next().unwrap().len(), kept, "{name}");
+            assert_eq!(
+                name.as_str().split(".0").next().unwrap().len(),
+                kept,
+                "{name}"
+            );
         }
     }
 
@@ -84,11 +98,19 @@ mod tests {
     fn ulids_rise_within_a_millisecond_and_when_the_clock_falls_back() {
         let noon = at("2026-08-21T12:00:00Z");
         let mut previous = None;
-        for (now, entropy) in
-            [(noon, 9), (noon, 3), (at("2026-08-21T11:00:00Z"), 1), (noon, u128::MAX), (noon, 0), (noon.plus(std::time::Duration::from_secs(1)), 0)]
-        {
+        for (now, entropy) in [
+            (noon, 9),
+            (noon, 3),
+            (at("2026-08-21T11:00:00Z"), 1),
+            (noon, u128::MAX),
+            (noon, 0),
+            (noon.plus(std::time::Duration::from_secs(1)), 0),
+        ] {
             let next = next_ulid(previous, now, entropy);
-            assert!(previous.is_none_or(|previous| previous < next), "{previous:?} {next:?}");
+            assert!(
+                previous.is_none_or(|previous| previous < next),
+                "{previous:?} {next:?}"
+            );
             previous = Some(next);
         }
         let last = Ulid::from_parts(5, RANDOM_MASK);

@@ -53,16 +53,23 @@ impl Actor<'_> {
         if self.read_only {
             return Err("read-only".to_owned());
         }
-        self.refused.get(&action).map_or(Ok(()), |reason| Err(reason.clone()))
+        self.refused
+            .get(&action)
+            .map_or(Ok(()), |reason| Err(reason.clone()))
     }
 }
 
 /// The open questions of one Promotion, oldest first.
-pub fn open_requests<'r>(promotion: &PromotionRow, requests: &[&'r RequestRow]) -> Vec<&'r RequestRow> {
+pub fn open_requests<'r>(
+    promotion: &PromotionRow,
+    requests: &[&'r RequestRow],
+) -> Vec<&'r RequestRow> {
     let mut open: Vec<&RequestRow> = requests
         .iter()
         .copied()
-        .filter(|request| request.promotion_uid == promotion.uid && request.phase == RequestPhase::Open)
+        .filter(|request| {
+            request.promotion_uid == promotion.uid && request.phase == RequestPhase::Open
+        })
         .collect();
     open.sort_by(|a, b| (a.created_at, &a.name).cmp(&(b.created_at, &b.name)));
     open
@@ -81,7 +88,9 @@ pub fn on_promotion(
         Action::Approve => answer(Decision::Approve, promotion, requests, actor),
         Action::Reject => answer(Decision::Reject, promotion, requests, actor),
         Action::Retry if !ended => Err("it has not ended".to_owned()),
-        Action::Abort | Action::Refresh if ended => Err(format!("it has ended: {}", promotion.phase)),
+        Action::Abort | Action::Refresh if ended => {
+            Err(format!("it has ended: {}", promotion.phase))
+        }
         Action::Abort if promotion.aborting => Err("an abort has been asked for".to_owned()),
         Action::Retry | Action::Abort | Action::Refresh => Ok(()),
         Action::Promote | Action::Verify | Action::AbortVerification | Action::ApproveFreight => {
@@ -117,12 +126,16 @@ pub fn on_stage(action: Action, stage: &StageRow, actor: &Actor<'_>) -> Result<(
         Action::Promote if stage.control_flow => {
             Err("it has no steps: Freight passes it without a Promotion".to_owned())
         }
-        Action::Verify if stage.freight.is_empty() => Err("there is no Freight to verify".to_owned()),
+        Action::Verify if stage.freight.is_empty() => {
+            Err("there is no Freight to verify".to_owned())
+        }
         Action::Verify if stage.verifying => Err("its verification runs".to_owned()),
         Action::AbortVerification if !stage.verifying => Err("no verification runs".to_owned()),
-        Action::Promote | Action::Refresh | Action::Verify | Action::AbortVerification | Action::ApproveFreight => {
-            Ok(())
-        }
+        Action::Promote
+        | Action::Refresh
+        | Action::Verify
+        | Action::AbortVerification
+        | Action::ApproveFreight => Ok(()),
         Action::Approve | Action::Reject | Action::Retry | Action::Abort => {
             Err("that is done with a Promotion".to_owned())
         }
@@ -130,16 +143,31 @@ pub fn on_stage(action: Action, stage: &StageRow, actor: &Actor<'_>) -> Result<(
 }
 
 /// Whether `actor` may promote a piece of Freight to a Stage, or approve it for that Stage.
-pub fn on_freight(action: Action, freight: &FreightRow, stage: &StageRow, actor: &Actor<'_>) -> Result<(), String> {
+pub fn on_freight(
+    action: Action,
+    freight: &FreightRow,
+    stage: &StageRow,
+    actor: &Actor<'_>,
+) -> Result<(), String> {
     on_stage(action, stage, actor)?;
     match action {
-        Action::Promote => {
-            availability::check(&stage.name, &stage.requests, &freight.origin, &freight.status, actor.now)
-                .map_err(|why| why.to_string())
-        }
+        Action::Promote => availability::check(
+            &stage.name,
+            &stage.requests,
+            &freight.origin,
+            &freight.status,
+            actor.now,
+        )
+        .map_err(|why| why.to_string()),
         Action::ApproveFreight => {
-            if !stage.requests.iter().any(|request| request.origin == freight.origin) {
-                return Err(availability::Unavailable::NotRequested(freight.origin.clone()).to_string());
+            if !stage
+                .requests
+                .iter()
+                .any(|request| request.origin == freight.origin)
+            {
+                return Err(
+                    availability::Unavailable::NotRequested(freight.origin.clone()).to_string(),
+                );
             }
             match freight.status.approved_for.contains_key(&stage.name) {
                 true => Err(format!("it is approved for {} already", stage.name)),

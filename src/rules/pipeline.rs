@@ -34,19 +34,30 @@ impl Pipeline {
         let mut edges: Vec<Edge> = stages.iter().flat_map(|stage| edges_of(stage)).collect();
         edges.sort();
         edges.dedup();
-        let layers = layers(stages.iter().map(|stage| stage.name.clone()).collect(), &edges);
+        let layers = layers(
+            stages.iter().map(|stage| stage.name.clone()).collect(),
+            &edges,
+        );
         Self { edges, layers }
     }
 
     /// Stages that take Freight of `origin` straight from `stage`.
     pub fn downstream(&self, stage: &StageName, origin: &Origin) -> Vec<&StageName> {
         let from_here = |edge: &&Edge| edge.from.as_ref() == Some(stage) && edge.origin == *origin;
-        self.edges.iter().filter(from_here).map(|edge| &edge.to).collect()
+        self.edges
+            .iter()
+            .filter(from_here)
+            .map(|edge| &edge.to)
+            .collect()
     }
 
     /// Stages that `stage` takes its Freight from, of whatever origin.
     pub fn upstream(&self, stage: &StageName) -> BTreeSet<&StageName> {
-        self.edges.iter().filter(|edge| edge.to == *stage).filter_map(|edge| edge.from.as_ref()).collect()
+        self.edges
+            .iter()
+            .filter(|edge| edge.to == *stage)
+            .filter_map(|edge| edge.from.as_ref())
+            .collect()
     }
 
     /// Every Stage that Freight can reach from `stage`, near or far; itself only in a circle.
@@ -54,7 +65,11 @@ impl Pipeline {
         let mut found = BTreeSet::new();
         let mut open = vec![stage];
         while let Some(next) = open.pop() {
-            for edge in self.edges.iter().filter(|edge| edge.from.as_ref() == Some(next)) {
+            for edge in self
+                .edges
+                .iter()
+                .filter(|edge| edge.from.as_ref() == Some(next))
+            {
                 if found.insert(&edge.to) {
                     open.push(&edge.to);
                 }
@@ -75,7 +90,13 @@ fn edges_of(stage: &StageRow) -> Vec<Edge> {
         if request.sources.direct {
             edges.push(edge(None, &request.origin));
         }
-        edges.extend(request.sources.stages.iter().map(|source| edge(Some(source), &request.origin)));
+        edges.extend(
+            request
+                .sources
+                .stages
+                .iter()
+                .map(|source| edge(Some(source), &request.origin)),
+        );
     }
     edges
 }
@@ -85,14 +106,24 @@ fn layers(mut remaining: BTreeSet<StageName>, edges: &[Edge]) -> Vec<Vec<StageNa
     let mut layers = Vec::new();
     while !remaining.is_empty() {
         let waits = |stage: &StageName| {
-            edges.iter().any(|edge| edge.to == *stage && edge.from.as_ref().is_some_and(|from| remaining.contains(from)))
+            edges.iter().any(|edge| {
+                edge.to == *stage
+                    && edge
+                        .from
+                        .as_ref()
+                        .is_some_and(|from| remaining.contains(from))
+            })
         };
         let (later, mut layer): (BTreeSet<StageName>, Vec<StageName>) = {
             let mut split: BTreeMap<bool, Vec<StageName>> = BTreeMap::new();
             for stage in &remaining {
                 split.entry(waits(stage)).or_default().push(stage.clone());
             }
-            let later = split.remove(&true).unwrap_or_default().into_iter().collect();
+            let later = split
+                .remove(&true)
+                .unwrap_or_default()
+                .into_iter()
+                .collect();
             (later, split.remove(&false).unwrap_or_default())
         };
         if layer.is_empty() {
@@ -143,18 +174,48 @@ mod tests {
 
     #[test]
     fn columns_follow_the_longest_way() {
-        let shop = pipeline(&["test: w", "uat: w < test", "prod-eu: w < uat", "prod-us: w < uat test", "other: v"]);
-        assert_eq!(columns(&shop), [vec!["other", "test"], vec!["uat"], vec!["prod-eu", "prod-us"]]);
-        assert_eq!(names(shop.reach(&"test".into())), ["prod-eu", "prod-us", "uat"]);
+        let shop = pipeline(&[
+            "test: w",
+            "uat: w < test",
+            "prod-eu: w < uat",
+            "prod-us: w < uat test",
+            "other: v",
+        ]);
+        assert_eq!(
+            columns(&shop),
+            [
+                vec!["other", "test"],
+                vec!["uat"],
+                vec!["prod-eu", "prod-us"]
+            ]
+        );
+        assert_eq!(
+            names(shop.reach(&"test".into())),
+            ["prod-eu", "prod-us", "uat"]
+        );
         assert_eq!(names(shop.upstream(&"prod-us".into())), ["test", "uat"]);
     }
 
     #[test]
     fn downstream_is_by_origin() {
-        let shop = pipeline(&["test: w, v", "a: w < test", "b: v < test", "c: w < test, v < test"]);
-        assert_eq!(names(shop.downstream(&"test".into(), &Origin::warehouse("w"))), ["a", "c"]);
-        assert_eq!(names(shop.downstream(&"test".into(), &Origin::warehouse("v"))), ["b", "c"]);
-        assert_eq!(names(shop.downstream(&"a".into(), &Origin::warehouse("w"))), [""; 0]);
+        let shop = pipeline(&[
+            "test: w, v",
+            "a: w < test",
+            "b: v < test",
+            "c: w < test, v < test",
+        ]);
+        assert_eq!(
+            names(shop.downstream(&"test".into(), &Origin::warehouse("w"))),
+            ["a", "c"]
+        );
+        assert_eq!(
+            names(shop.downstream(&"test".into(), &Origin::warehouse("v"))),
+            ["b", "c"]
+        );
+        assert_eq!(
+            names(shop.downstream(&"a".into(), &Origin::warehouse("w"))),
+            [""; 0]
+        );
     }
 
     #[test]

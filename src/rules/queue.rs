@@ -21,8 +21,13 @@ pub fn order(a: &PromotionRow, b: &PromotionRow) -> Ordering {
 }
 
 /// The Promotions of one Stage that have not ended, in the order in which they get their turn.
-pub fn waiting<'a>(promotions: impl IntoIterator<Item = &'a PromotionRow>) -> Vec<&'a PromotionRow> {
-    let mut waiting: Vec<&PromotionRow> = promotions.into_iter().filter(|row| !row.phase.is_terminal()).collect();
+pub fn waiting<'a>(
+    promotions: impl IntoIterator<Item = &'a PromotionRow>,
+) -> Vec<&'a PromotionRow> {
+    let mut waiting: Vec<&PromotionRow> = promotions
+        .into_iter()
+        .filter(|row| !row.phase.is_terminal())
+        .collect();
     waiting.sort_by(|a, b| order(a, b));
     waiting
 }
@@ -57,7 +62,11 @@ pub enum Turn {
 pub fn turn(stage: &Stage, promotions: &[&PromotionRow]) -> Turn {
     let waiting = waiting(promotions.iter().copied());
     let head = waiting.first().map(|row| &row.name);
-    let current = stage.status.current_promotion.as_ref().map(|reference| &reference.name);
+    let current = stage
+        .status
+        .current_promotion
+        .as_ref()
+        .map(|reference| &reference.name);
     match (current, head) {
         (Some(current), Some(head)) if current == head => return Turn::Stay(head.clone()),
         _ => {}
@@ -75,7 +84,11 @@ pub fn turn(stage: &Stage, promotions: &[&PromotionRow]) -> Turn {
 
 /// Ended Promotions that the Stage does not remember yet, from old to new.
 fn unrecorded(stage: &Stage, promotions: &[&PromotionRow]) -> Vec<PromotionName> {
-    let last = stage.status.last_promotion.as_ref().map(|reference| &reference.name);
+    let last = stage
+        .status
+        .last_promotion
+        .as_ref()
+        .map(|reference| &reference.name);
     let mut ended: Vec<PromotionName> = promotions
         .iter()
         .filter(|row| row.phase.is_terminal() && last.is_none_or(|last| row.name > *last))
@@ -90,8 +103,13 @@ fn unrecorded(stage: &Stage, promotions: &[&PromotionRow]) -> Vec<PromotionName>
 pub fn gate(stage: &Stage) -> Option<Gate> {
     let current = stage.status.freight_history.first()?;
     let verification = current.verification_history.first();
-    let ended = verification.map(|info| info.phase.as_ref().is_some_and(|phase| phase.is_terminal()));
-    let health = stage.status.health.as_ref().and_then(|health| health.status.as_ref());
+    let ended =
+        verification.map(|info| info.phase.as_ref().is_some_and(|phase| phase.is_terminal()));
+    let health = stage
+        .status
+        .health
+        .as_ref()
+        .and_then(|health| health.status.as_ref());
     match ended {
         Some(false) => Some(Gate::Verifying),
         None if matches!(health, None | Some(HealthState::Healthy)) => Some(Gate::NotVerified),

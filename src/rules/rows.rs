@@ -1,8 +1,8 @@
 //! Objects boiled down to what a table shows and a decision needs: small, so that 50,000 of them fit.
 
 use crate::kargo::{
-    Alias, ApprovalRequest, Freight, FreightAlias, FreightName, Phase, ProjectName, Promotion, PromotionName, Stage,
-    StageName, StepKind, StepStatus, Timestamp, Uid,
+    Alias, ApprovalRequest, Freight, FreightAlias, FreightName, Phase, ProjectName, Promotion,
+    PromotionName, Stage, StageName, StepKind, StepStatus, Timestamp, Uid,
     approval::{ApproverRule, RequestPhase, Response},
     artifact::Origin,
     meta,
@@ -69,7 +69,11 @@ impl PromotionRow {
             project: promotion.project(),
             name: promotion.promotion_name(),
             uid: promotion.uid(),
-            resource_version: promotion.metadata.resource_version.clone().unwrap_or_default(),
+            resource_version: promotion
+                .metadata
+                .resource_version
+                .clone()
+                .unwrap_or_default(),
             stage: spec.stage.clone(),
             shard: promotion.label(meta::SHARD).unwrap_or_default().to_owned(),
             freight: spec.freight.clone(),
@@ -77,12 +81,17 @@ impl PromotionRow {
             message: short(&status.message),
             step: Self::step_of(promotion),
             steps: spec.steps.len(),
-            creator: promotion.annotation(meta::CREATE_ACTOR).unwrap_or_default().to_owned(),
+            creator: promotion
+                .annotation(meta::CREATE_ACTOR)
+                .unwrap_or_default()
+                .to_owned(),
             created_at: promotion.created_at(),
             started_at: status.started_at,
             finished_at: status.finished_at,
             aborting: !status.phase.is_terminal() && promotion.abort_request().is_some(),
-            retry_of: promotion.annotation(meta::RETRY_OF).map(PromotionName::from),
+            retry_of: promotion
+                .annotation(meta::RETRY_OF)
+                .map(PromotionName::from),
         }
     }
 
@@ -93,7 +102,11 @@ impl PromotionRow {
             return None;
         }
         let bad = status.step_execution_metadata.iter().position(|entry| {
-            !entry.continue_on_error && entry.status.as_ref().is_some_and(|status| status.severity() >= 3)
+            !entry.continue_on_error
+                && entry
+                    .status
+                    .as_ref()
+                    .is_some_and(|status| status.severity() >= 3)
         });
         let current = usize::try_from(status.current_step).unwrap_or_default();
         let index = match (&status.phase, bad) {
@@ -152,7 +165,13 @@ impl StageRow {
             requests: stage.spec.requested_freight.clone(),
             freight_summary: status.freight_summary.clone(),
             freight: current
-                .map(|collection| collection.items.values().map(|item| item.name.clone()).collect())
+                .map(|collection| {
+                    collection
+                        .items
+                        .values()
+                        .map(|item| item.name.clone())
+                        .collect()
+                })
                 .unwrap_or_default(),
             health: status
                 .health
@@ -160,8 +179,14 @@ impl StageRow {
                 .and_then(|health| health.status.as_ref())
                 .map(|state| state.as_str().to_owned())
                 .unwrap_or_default(),
-            current_promotion: status.current_promotion.as_ref().map(|reference| reference.name.clone()),
-            last_promotion: status.last_promotion.as_ref().map(|reference| reference.name.clone()),
+            current_promotion: status
+                .current_promotion
+                .as_ref()
+                .map(|reference| reference.name.clone()),
+            last_promotion: status
+                .last_promotion
+                .as_ref()
+                .map(|reference| reference.name.clone()),
             auto_promotion: status.auto_promotion_enabled,
             verifying: current
                 .and_then(|collection| collection.verification_history.first())

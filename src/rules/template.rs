@@ -50,9 +50,15 @@ pub fn instantiate(
     stage: &Stage,
     task: &dyn Fn(&TaskReference) -> Option<TaskSpec>,
 ) -> Result<Template, TemplateError> {
-    let template = stage.spec.promotion_template.as_ref().map(|template| &template.spec);
+    let template = stage
+        .spec
+        .promotion_template
+        .as_ref()
+        .map(|template| &template.spec);
     let Some(template) = template.filter(|template| !template.steps.is_empty()) else {
-        return Err(TemplateError::NoSteps { stage: stage.name().to_owned() });
+        return Err(TemplateError::NoSteps {
+            stage: stage.name().to_owned(),
+        });
     };
     let vars = [stage.spec.vars.as_slice(), template.vars.as_slice()].concat();
     let mut steps = Vec::with_capacity(template.steps.len());
@@ -62,7 +68,11 @@ pub fn instantiate(
             Some(reference) => {
                 let named = with_alias(step, "task", index);
                 let spec = task(reference).ok_or_else(|| TemplateError::NoTask {
-                    kind: if reference.kind.is_empty() { TASK_KIND.into() } else { reference.kind.clone() },
+                    kind: if reference.kind.is_empty() {
+                        TASK_KIND.into()
+                    } else {
+                        reference.kind.clone()
+                    },
                     name: reference.name.clone(),
                 })?;
                 inflate(&named, reference, &spec, &vars, &mut steps)?;
@@ -89,7 +99,10 @@ fn inflate(
     promotion_vars: &[Variable],
     steps: &mut Vec<PromotionStep>,
 ) -> Result<(), TemplateError> {
-    let given = |vars: &[Variable], name: &str| vars.iter().any(|var| var.name == name && !var.value.is_empty());
+    let given = |vars: &[Variable], name: &str| {
+        vars.iter()
+            .any(|var| var.name == name && !var.value.is_empty())
+    };
     let mut vars = Vec::new();
     for var in &task.vars {
         // The Promotion's own variable is visible to the step and would be hidden by the task's default.
@@ -99,7 +112,10 @@ fn inflate(
         if !var.value.is_empty() {
             vars.push(var.clone());
         } else if !given(&outer.vars, &var.name) {
-            return Err(TemplateError::NoValue { task: reference.name.clone(), variable: var.name.clone() });
+            return Err(TemplateError::NoValue {
+                task: reference.name.clone(),
+                variable: var.name.clone(),
+            });
         }
     }
     vars.extend(outer.vars.iter().cloned());
@@ -146,7 +162,8 @@ mod tests {
                              {"uses": "git-commit", "vars": [{"name": "key", "value": "mine"}]}]}),
         )
         .unwrap();
-        let vars = json!([{"name": "file", "value": "values.yaml"}, {"name": "key", "value": "tag"}]);
+        let vars =
+            json!([{"name": "file", "value": "values.yaml"}, {"name": "key", "value": "tag"}]);
         let more = json!([{"name": "file", "value": "values.yaml"}, {"name": "key", "value": "tag"}, {"name": "key", "value": "mine"}]);
         assert_eq!(
             got,
@@ -167,8 +184,18 @@ mod tests {
         let one = json!({"steps": [{"uses": "fail"}]});
         let needs = json!({"vars": [{"name": "key"}], "steps": [{"uses": "fail"}]});
         let cases = [
-            ("none", json!({"steps": []}), one.clone(), "Stage \"prod\" defines no promotion steps"),
-            ("no task", json!({"steps": [{"task": {"name": "gone"}}]}), one.clone(), "PromotionTask \"gone\" not found"),
+            (
+                "none",
+                json!({"steps": []}),
+                one.clone(),
+                "Stage \"prod\" defines no promotion steps",
+            ),
+            (
+                "no task",
+                json!({"steps": [{"task": {"name": "gone"}}]}),
+                one.clone(),
+                "PromotionTask \"gone\" not found",
+            ),
             (
                 "no cluster task",
                 json!({"steps": [{"task": {"name": "gone", "kind": "ClusterPromotionTask"}}]}),

@@ -20,7 +20,8 @@ pub struct Person {
 impl Person {
     /// Whether both are one person: equal uid, or names that differ at most in ASCII case.
     pub fn is(&self, other: &Self) -> bool {
-        (!self.uid.is_empty() && self.uid == other.uid) || self.name.eq_ignore_ascii_case(&other.name)
+        (!self.uid.is_empty() && self.uid == other.uid)
+            || self.name.eq_ignore_ascii_case(&other.name)
     }
 }
 
@@ -43,10 +44,17 @@ pub fn parse_claims(annotation: &str) -> Result<Claims, serde_json::Error> {
     let map: BTreeMap<String, Value> = serde_json::from_str(annotation)?;
     let words = |value: Value| match value {
         Value::String(text) => vec![text],
-        Value::Array(items) => items.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+        Value::Array(items) => items
+            .iter()
+            .filter_map(Value::as_str)
+            .map(str::to_owned)
+            .collect(),
         _ => Vec::new(),
     };
-    Ok(map.into_iter().map(|(claim, value)| (claim, words(value))).collect())
+    Ok(map
+        .into_iter()
+        .map(|(claim, value)| (claim, words(value)))
+        .collect())
 }
 
 /// What is known of a Project's people.
@@ -75,15 +83,26 @@ impl Directory {
     /// Whether `rule` speaks of `person`. A rule without claim and role speaks of nobody.
     pub fn matches(&self, rule: &ApproverRule, person: &Person) -> Match {
         if rule.role.is_empty() {
-            return if self.has_claim(person, &rule.claim, &rule.value) { Match::Yes } else { Match::No };
+            return if self.has_claim(person, &rule.claim, &rule.value) {
+                Match::Yes
+            } else {
+                Match::No
+            };
         }
         if person.name == format!("system:serviceaccount:{}:{}", self.project, rule.role) {
             return Match::Yes;
         }
-        let Some(roles) = &self.roles else { return Match::Unknown };
+        let Some(roles) = &self.roles else {
+            return Match::Unknown;
+        };
         let claims = roles.get(&rule.role).into_iter().flatten();
-        let mut pairs = claims.flat_map(|(claim, values)| values.iter().map(move |value| (claim, value)));
-        if pairs.any(|(claim, value)| self.has_claim(person, claim, value)) { Match::Yes } else { Match::No }
+        let mut pairs =
+            claims.flat_map(|(claim, values)| values.iter().map(move |value| (claim, value)));
+        if pairs.any(|(claim, value)| self.has_claim(person, claim, value)) {
+            Match::Yes
+        } else {
+            Match::No
+        }
     }
 
     /// Whether the claim has, or contains, the value.
@@ -92,7 +111,10 @@ impl Directory {
             return false;
         }
         if claim == "groups" {
-            return person.groups.iter().any(|group| bare(group, &self.identity.groups_prefix) == Some(value));
+            return person
+                .groups
+                .iter()
+                .any(|group| bare(group, &self.identity.groups_prefix) == Some(value));
         }
         self.names_by(claim) && bare(&person.name, &self.identity.username_prefix) == Some(value)
     }
@@ -127,10 +149,21 @@ impl Directory {
     /// a rule with a role adds none.
     pub fn groups_named(&self, rules: &[ApproverRule], person: &Person) -> Vec<String> {
         let named = |group: &&String| {
-            let alone = Person { groups: vec![(*group).clone()], ..Person::default() };
-            rules.iter().any(|rule| self.matches(rule, &alone) == Match::Yes)
+            let alone = Person {
+                groups: vec![(*group).clone()],
+                ..Person::default()
+            };
+            rules
+                .iter()
+                .any(|rule| self.matches(rule, &alone) == Match::Yes)
         };
-        person.groups.iter().filter(named).take(16).cloned().collect()
+        person
+            .groups
+            .iter()
+            .filter(named)
+            .take(16)
+            .cloned()
+            .collect()
     }
 }
 

@@ -39,7 +39,11 @@ pub fn why(
 
 /// The bad step's own words, else the Promotion's.
 fn failed(row: &PromotionRow) -> String {
-    let step = row.step.as_ref().map(|step| step.message.as_str()).filter(|message| !message.is_empty());
+    let step = row
+        .step
+        .as_ref()
+        .map(|step| step.message.as_str())
+        .filter(|message| !message.is_empty());
     step.unwrap_or(&row.message).to_owned()
 }
 
@@ -47,9 +51,15 @@ fn running(row: &PromotionRow, open_request: Option<&RequestRow>, now: Timestamp
     if let Some(request) = open_request.filter(|request| request.phase == RequestPhase::Open) {
         return gate(request, now);
     }
-    let Some(step) = &row.step else { return row.message.clone() };
+    let Some(step) = &row.step else {
+        return row.message.clone();
+    };
     if step.error_count > 0 {
-        let text = if step.message.is_empty() { &row.message } else { &step.message };
+        let text = if step.message.is_empty() {
+            &row.message
+        } else {
+            &step.message
+        };
         return format!("attempt {}: {text}", step.error_count.saturating_add(1));
     }
     step.message.clone()
@@ -58,7 +68,11 @@ fn running(row: &PromotionRow, open_request: Option<&RequestRow>, now: Timestamp
 /// How far the answers have come, and whose is missing.
 fn gate(request: &RequestRow, now: Timestamp) -> String {
     let progress = if request.message.is_empty() {
-        format!("{} of {} approvals", request.responses.len(), request.min_approvals.max(1))
+        format!(
+            "{} of {} approvals",
+            request.responses.len(),
+            request.min_approvals.max(1)
+        )
     } else {
         request.message.clone()
     };
@@ -69,8 +83,16 @@ fn gate(request: &RequestRow, now: Timestamp) -> String {
     }
 }
 
-fn waiting(row: &PromotionRow, stage: Option<&StageRow>, others: &[&PromotionRow], now: Timestamp) -> String {
-    let age = row.created_at.map(|created| created.until(now)).unwrap_or_default();
+fn waiting(
+    row: &PromotionRow,
+    stage: Option<&StageRow>,
+    others: &[&PromotionRow],
+    now: Timestamp,
+) -> String {
+    let age = row
+        .created_at
+        .map(|created| created.until(now))
+        .unwrap_or_default();
     if row.phase == Phase::New && age > UNSEEN_AFTER {
         return match row.shard.as_str() {
             "" => "no executor has seen it".to_owned(),
@@ -80,7 +102,9 @@ fn waiting(row: &PromotionRow, stage: Option<&StageRow>, others: &[&PromotionRow
     if let Some(before) = behind(row, others) {
         return before;
     }
-    let Some(stage) = stage else { return format!("there is no Stage {}", row.stage) };
+    let Some(stage) = stage else {
+        return format!("there is no Stage {}", row.stage);
+    };
     if stage.shard != row.shard {
         return format!("the Stage moved to {}", shard_name(&stage.shard));
     }
@@ -97,15 +121,22 @@ fn waiting(row: &PromotionRow, stage: Option<&StageRow>, others: &[&PromotionRow
 }
 
 fn shard_name(shard: &str) -> String {
-    if shard.is_empty() { "the default shard".to_owned() } else { format!("shard {shard}") }
+    if shard.is_empty() {
+        "the default shard".to_owned()
+    } else {
+        format!("shard {shard}")
+    }
 }
 
 /// Who has its turn before, where there is one; how many more where there are several.
 fn behind(row: &PromotionRow, others: &[&PromotionRow]) -> Option<String> {
-    let same_stage = |other: &&PromotionRow| other.project == row.project && other.stage == row.stage;
+    let same_stage =
+        |other: &&PromotionRow| other.project == row.project && other.stage == row.stage;
     let queue = queue::waiting(others.iter().copied().filter(same_stage));
-    let before: Vec<&PromotionRow> =
-        queue.into_iter().filter(|other| other.name != row.name && queue::order(other, row).is_lt()).collect();
+    let before: Vec<&PromotionRow> = queue
+        .into_iter()
+        .filter(|other| other.name != row.name && queue::order(other, row).is_lt())
+        .collect();
     // The one straight before says most: when it ends, this one starts.
     let last = before.last()?;
     let name = format!("{}/{}", row.project, names::short(&last.name));

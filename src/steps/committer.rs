@@ -22,14 +22,22 @@ impl AuthorConfig {
     /// The person; refused where commits are to be signed, since unsigned ones are not what was asked for.
     pub fn person(&self) -> Result<Person, StepError> {
         match self.signing_key {
-            None => Ok(Person { name: self.name.clone(), email: self.email.clone() }),
-            Some(_) => Err(StepError::config("author.signingKey: commits cannot be signed")
-                .hint("Leave signingKey out, or let the server sign")),
+            None => Ok(Person {
+                name: self.name.clone(),
+                email: self.email.clone(),
+            }),
+            Some(_) => Err(
+                StepError::config("author.signingKey: commits cannot be signed")
+                    .hint("Leave signingKey out, or let the server sign"),
+            ),
         }
     }
 }
 
 /// The same for git.
 pub fn for_git(person: &Person) -> commit::Person {
-    commit::Person { name: person.name.clone(), email: person.email.clone() }
+    commit::Person {
+        name: person.name.clone(),
+        email: person.email.clone(),
+    }
 }

@@ -27,6 +27,8 @@ impl Step for ComposeOutput {
     }
 
     async fn run(&self, _: StepCx<'_>, config: &Value) -> Result<Outcome, StepError> {
-        Ok(Outcome::succeeded(config.as_object().cloned().unwrap_or_else(Map::new)))
+        Ok(Outcome::succeeded(
+            config.as_object().cloned().unwrap_or_else(Map::new),
+        ))
     }
 }

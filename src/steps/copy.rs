@@ -40,10 +40,16 @@ fn patterns(ignore: &str) -> Result<Gitignore, StepError> {
     let mut builder = GitignoreBuilder::new("");
     for (number, line) in ignore.lines().enumerate() {
         builder.add_line(None, line).map_err(|error| {
-            StepError::config(format!("ignore, line {}, is not a gitignore pattern", number + 1)).because(error)
+            StepError::config(format!(
+                "ignore, line {}, is not a gitignore pattern",
+                number + 1
+            ))
+            .because(error)
         })?;
     }
-    builder.build().map_err(|error| StepError::config("ignore cannot be used").because(error))
+    builder
+        .build()
+        .map_err(|error| StepError::config("ignore cannot be used").because(error))
 }
 
 #[async_trait]
@@ -62,13 +68,18 @@ impl Step for Copy {
 
     async fn run(&self, cx: StepCx<'_>, config: &Value) -> Result<Outcome, StepError> {
         let config: Config = typed(config)?;
-        let (from, to) = (files::path("inPath", &config.in_path)?, files::path("outPath", &config.out_path)?);
+        let (from, to) = (
+            files::path("inPath", &config.in_path)?,
+            files::path("outPath", &config.out_path)?,
+        );
         let ignored = patterns(&config.ignore)?;
         let doing = format!("failed to copy {from} to {to}");
         cx.files
             .edit(move |workspace| {
                 workspace
-                    .copy(&from, &to, &|path, is_dir| !ignored.matched(path.as_git(), is_dir).is_ignore())
+                    .copy(&from, &to, &|path, is_dir| {
+                        !ignored.matched(path.as_git(), is_dir).is_ignore()
+                    })
                     .map_err(|error| files::failed(doing, error))
             })
             .await?;

@@ -70,26 +70,49 @@ fn wanted(field: &str, text: &str, globs: bool) -> Result<Wanted, StepError> {
         return files::path(field, text).map(Wanted::Path);
     }
     let refuse = |why: &str| {
-        Err(StepError::config(format!("{field}: the pattern {text:?} {why}"))
-            .hint("Give a pattern relative to the workspace, such as ./out/**/*.tmp"))
+        Err(
+            StepError::config(format!("{field}: the pattern {text:?} {why}"))
+                .hint("Give a pattern relative to the workspace, such as ./out/**/*.tmp"),
+        )
     };
     if text.starts_with('/') {
         return refuse("is absolute");
     }
-    let parts: Vec<&str> = text.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
+    let parts: Vec<&str> = text
+        .split('/')
+        .filter(|part| !part.is_empty() && *part != ".")
+        .collect();
     if parts.contains(&"..") {
         return refuse("contains `..`");
     }
     let pattern = parts.join("/");
-    let glob = GlobBuilder::new(&pattern).literal_separator(true).backslash_escape(true).build();
+    let glob = GlobBuilder::new(&pattern)
+        .literal_separator(true)
+        .backslash_escape(true)
+        .build();
     let matcher = glob
-        .map_err(|error| StepError::config(format!("{field}: {text:?} is not a pattern")).because(error))?
+        .map_err(|error| {
+            StepError::config(format!("{field}: {text:?} is not a pattern")).because(error)
+        })?
         .compile_matcher();
-    let fixed: Vec<&str> = parts.iter().take_while(|part| !is_wild(part)).copied().collect();
-    let base = if fixed.is_empty() { RepoPath::root() } else { files::path(field, &fixed.join("/"))? };
+    let fixed: Vec<&str> = parts
+        .iter()
+        .take_while(|part| !is_wild(part))
+        .copied()
+        .collect();
+    let base = if fixed.is_empty() {
+        RepoPath::root()
+    } else {
+        files::path(field, &fixed.join("/"))?
+    };
     // Alternatives can contain slashes, and then the number of parts says nothing.
     let depth = (!pattern.contains("**") && !pattern.contains('{')).then_some(parts.len());
-    Ok(Wanted::Glob(Glob { pattern, matcher, base, depth }))
+    Ok(Wanted::Glob(Glob {
+        pattern,
+        matcher,
+        base,
+        depth,
+    }))
 }
 
 impl Glob {
@@ -101,13 +124,22 @@ impl Glob {
             let listed = match workspace.list(&dir) {
                 Ok(listed) => listed.unwrap_or_default(),
                 Err(WorkspaceError::NotDirectory { .. }) => continue,
-                Err(error) => return Err(files::failed(format!("cannot look for {:?}", self.pattern), error)),
+                Err(error) => {
+                    return Err(files::failed(
+                        format!("cannot look for {:?}", self.pattern),
+                        error,
+                    ));
+                }
             };
             for entry in listed {
-                let Ok(path) = dir.child(&entry.name) else { continue };
+                let Ok(path) = dir.child(&entry.name) else {
+                    continue;
+                };
                 if self.matcher.is_match(path.as_git()) {
                     found.push(path);
-                } else if entry.kind == Kind::Dir && self.depth.is_none_or(|depth| path.parts().count() < depth) {
+                } else if entry.kind == Kind::Dir
+                    && self.depth.is_none_or(|depth| path.parts().count() < depth)
+                {
                     dirs.push(path);
                 }
             }
@@ -121,25 +153,33 @@ fn delete(workspace: &mut Workspace, wanted: &[Wanted], strict: bool) -> Result<
     for wanted in wanted {
         match wanted {
             Wanted::Path(path) => {
-                if files::exists(workspace, path, &format!("cannot delete {path}"))? != Kind::Absent {
+                if files::exists(workspace, path, &format!("cannot delete {path}"))? != Kind::Absent
+                {
                     found.insert(path.clone());
                 } else if strict {
-                    return Err(StepError::errored(format!("cannot delete {path}: it does not exist"))
-                        .hint("Without strict: true that is not an error"));
+                    return Err(StepError::errored(format!(
+                        "cannot delete {path}: it does not exist"
+                    ))
+                    .hint("Without strict: true that is not an error"));
                 }
             }
             Wanted::Glob(glob) => {
                 let matches = glob.matches(workspace)?;
                 if matches.is_empty() && strict {
-                    return Err(StepError::errored(format!("no paths matched pattern {:?}", glob.pattern))
-                        .hint("Without strict: true that is not an error"));
+                    return Err(StepError::errored(format!(
+                        "no paths matched pattern {:?}",
+                        glob.pattern
+                    ))
+                    .hint("Without strict: true that is not an error"));
                 }
                 found.extend(matches);
             }
         }
     }
     for path in &found {
-        workspace.remove(path).map_err(|error| files::failed(format!("cannot delete {path}"), error))?;
+        workspace
+            .remove(path)
+            .map_err(|error| files::failed(format!("cannot delete {path}"), error))?;
     }
     Ok(found.len())
 }
@@ -168,8 +208,15 @@ impl Step for Delete {
         for (index, path) in config.paths.iter().flatten().enumerate() {
             all.push(wanted(&format!("paths.{index}"), path, globs)?);
         }
-        let deleted = cx.files.edit(move |workspace| delete(workspace, &all, config.strict)).await?;
+        let deleted = cx
+            .files
+            .edit(move |workspace| delete(workspace, &all, config.strict))
+            .await?;
         let outcome = Outcome::succeeded(Map::new());
-        Ok(if deleted == 0 { outcome.saying("nothing to delete") } else { outcome })
+        Ok(if deleted == 0 {
+            outcome.saying("nothing to delete")
+        } else {
+            outcome
+        })
     }
 }

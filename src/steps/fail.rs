@@ -31,7 +31,13 @@ impl Step for Fail {
     }
 
     async fn run(&self, _: StepCx<'_>, config: &Value) -> Result<Outcome, StepError> {
-        let message = config.get("message").and_then(Value::as_str).filter(|message| !message.is_empty());
-        Err(StepError::failed(message.map_or_else(|| "failed".to_owned(), |message| format!("failed: {message}"))))
+        let message = config
+            .get("message")
+            .and_then(Value::as_str)
+            .filter(|message| !message.is_empty());
+        Err(StepError::failed(message.map_or_else(
+            || "failed".to_owned(),
+            |message| format!("failed: {message}"),
+        )))
     }
 }

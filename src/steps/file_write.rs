@@ -43,10 +43,14 @@ struct Config {
 /// what Kargo refuses.
 fn check_permissions(permissions: &str) -> Result<(), StepError> {
     let refuse = |why: &str| {
-        Err(StepError::failed(format!("permissions {permissions} must not {why}"))
-            .hint("Git keeps no other mode of a text file than 0644; leave permissions out"))
+        Err(
+            StepError::failed(format!("permissions {permissions} must not {why}"))
+                .hint("Git keeps no other mode of a text file than 0644; leave permissions out"),
+        )
     };
-    let Ok(mode) = u32::from_str_radix(permissions, 8) else { return refuse("be anything but octal digits") };
+    let Ok(mode) = u32::from_str_radix(permissions, 8) else {
+        return refuse("be anything but octal digits");
+    };
     if mode > 0o777 {
         refuse("include special mode bits")
     } else if mode & 0o111 != 0 {
@@ -61,10 +65,13 @@ fn check_permissions(permissions: &str) -> Result<(), StepError> {
 fn write(workspace: &mut Workspace, at: &RepoPath, config: &Config) -> Result<(), StepError> {
     let doing = format!("cannot write {at}");
     if !config.overwrite && files::exists(workspace, at, &doing)? != Kind::Absent {
-        return Err(StepError::failed(format!("{at} already exists")).hint("Set overwrite: true to replace it"));
+        return Err(StepError::failed(format!("{at} already exists"))
+            .hint("Set overwrite: true to replace it"));
     }
     let mode = config.permissions.is_some().then_some(Mode::File);
-    workspace.write(at, config.contents.as_bytes(), mode).map_err(|error| files::failed(doing, error))
+    workspace
+        .write(at, config.contents.as_bytes(), mode)
+        .map_err(|error| files::failed(doing, error))
 }
 
 #[async_trait]
@@ -87,7 +94,9 @@ impl Step for FileWrite {
             check_permissions(permissions)?;
         }
         let at = files::path("path", &config.path)?;
-        cx.files.edit(move |workspace| write(workspace, &at, &config)).await?;
+        cx.files
+            .edit(move |workspace| write(workspace, &at, &config))
+            .await?;
         Ok(Outcome::succeeded(Map::new()))
     }
 }

@@ -21,30 +21,47 @@ pub fn path(field: &str, text: &str) -> Result<RepoPath, StepError> {
 pub fn failed(doing: impl Into<String>, error: WorkspaceError) -> StepError {
     use WorkspaceError as E;
     let doing = doing.into();
-    let made = match &error {
-        gone if gone.is_absent() => StepError::transient(doing).hint("The repository is fetched again on the next try"),
-        E::Path(_) | E::Link { .. } | E::LinkLoop { .. } => {
-            StepError::config(doing).hint("Steps stay inside the workspace, also through links")
-        }
-        E::IsDirectory { .. } => StepError::config(doing).hint("Give the path of a file in it"),
-        E::Submodule { .. } => StepError::config(doing).hint("Clone the submodule's repository as a checkout of its own"),
-        E::NotCheckout { .. } => StepError::config(doing).hint("Give the path of a git-clone checkout"),
-        E::Lfs { .. } => StepError::config(doing).hint("Keep the file out of Git LFS, or change it elsewhere"),
-        E::IntoItself { .. } => StepError::config(doing),
-        E::Occupied { .. } => StepError::config(doing).hint("Give every checkout of the promotion a path of its own"),
-        E::Commit { source: CommitError::EmptyMessage | CommitError::UnusableName { .. }, .. } => StepError::config(doing),
-        _ => StepError::errored(doing),
-    };
+    let made =
+        match &error {
+            gone if gone.is_absent() => {
+                StepError::transient(doing).hint("The repository is fetched again on the next try")
+            }
+            E::Path(_) | E::Link { .. } | E::LinkLoop { .. } => {
+                StepError::config(doing).hint("Steps stay inside the workspace, also through links")
+            }
+            E::IsDirectory { .. } => StepError::config(doing).hint("Give the path of a file in it"),
+            E::Submodule { .. } => StepError::config(doing)
+                .hint("Clone the submodule's repository as a checkout of its own"),
+            E::NotCheckout { .. } => {
+                StepError::config(doing).hint("Give the path of a git-clone checkout")
+            }
+            E::Lfs { .. } => StepError::config(doing)
+                .hint("Keep the file out of Git LFS, or change it elsewhere"),
+            E::IntoItself { .. } => StepError::config(doing),
+            E::Occupied { .. } => StepError::config(doing)
+                .hint("Give every checkout of the promotion a path of its own"),
+            E::Commit {
+                source: CommitError::EmptyMessage | CommitError::UnusableName { .. },
+                ..
+            } => StepError::config(doing),
+            _ => StepError::errored(doing),
+        };
     made.because(error)
 }
 
 /// A file's text.
-pub fn read_text(workspace: &mut Workspace, at: &RepoPath, doing: &str) -> Result<String, StepError> {
+pub fn read_text(
+    workspace: &mut Workspace,
+    at: &RepoPath,
+    doing: &str,
+) -> Result<String, StepError> {
     match workspace.read(at).map_err(|error| failed(doing, error))? {
         Some(file) => String::from_utf8(file.bytes).map_err(|error| {
             let offset = error.utf8_error().valid_up_to();
-            StepError::config(format!("{doing}: {at} is not UTF-8 text, from byte {offset} on"))
-                .hint("Convert the file to UTF-8")
+            StepError::config(format!(
+                "{doing}: {at} is not UTF-8 text, from byte {offset} on"
+            ))
+            .hint("Convert the file to UTF-8")
         }),
         None => Err(absent(workspace, at, doing)),
     }
@@ -53,7 +70,9 @@ pub fn read_text(workspace: &mut Workspace, at: &RepoPath, doing: &str) -> Resul
 /// The error about a file that is not there, with what is there instead.
 fn absent(workspace: &mut Workspace, at: &RepoPath, doing: &str) -> StepError {
     let error = StepError::errored(format!("{doing}: there is no file {at}"));
-    let around = at.parent().and_then(|dir| Some((workspace.list(&dir).ok()??, dir)));
+    let around = at
+        .parent()
+        .and_then(|dir| Some((workspace.list(&dir).ok()??, dir)));
     match around {
         Some((listed, dir)) => {
             let names: Vec<&str> = listed.iter().map(|entry| entry.name.as_str()).collect();
@@ -71,8 +90,15 @@ fn absent(workspace: &mut Workspace, at: &RepoPath, doing: &str) -> StepError {
 }
 
 /// Writes a file's text, keeping the mode that it has.
-pub fn write_text(workspace: &mut Workspace, at: &RepoPath, text: &str, doing: &str) -> Result<(), StepError> {
-    workspace.write(at, text.as_bytes(), None).map_err(|error| failed(doing, error))
+pub fn write_text(
+    workspace: &mut Workspace,
+    at: &RepoPath,
+    text: &str,
+    doing: &str,
+) -> Result<(), StepError> {
+    workspace
+        .write(at, text.as_bytes(), None)
+        .map_err(|error| failed(doing, error))
 }
 
 /// What is at a path; a link that is there counts as itself.

@@ -44,7 +44,9 @@ impl Step for GitClear {
         let at = files::path("path", &config.path)?;
         cx.files
             .edit(move |workspace| {
-                workspace.clear(&at).map_err(|error| files::failed(format!("cannot clear {at}"), error))
+                workspace
+                    .clear(&at)
+                    .map_err(|error| files::failed(format!("cannot clear {at}"), error))
             })
             .await?;
         Ok(Outcome::succeeded(Map::new()))

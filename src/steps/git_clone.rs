@@ -77,11 +77,18 @@ impl Entry {
             StepError::config(format!("{field}.{part} cannot be checked out")).because(error)
         };
         if let Some(branch) = &self.branch {
-            let name = branch.parse().map_err(|error| invalid("branch", Box::new(error)))?;
-            return Ok(Revision::Branch { name, create: self.create });
+            let name = branch
+                .parse()
+                .map_err(|error| invalid("branch", Box::new(error)))?;
+            return Ok(Revision::Branch {
+                name,
+                create: self.create,
+            });
         }
         if let Some(commit) = &self.commit {
-            let id = commit.parse().map_err(|error| invalid("commit", Box::new(error)))?;
+            let id = commit
+                .parse()
+                .map_err(|error| invalid("commit", Box::new(error)))?;
             return Ok(Revision::Commit(id));
         }
         Ok(self.tag.clone().map_or(Revision::Default, Revision::Tag))
@@ -107,26 +114,45 @@ impl Entry {
 fn check_together(config: &Value) -> Vec<String> {
     let mut problems = Vec::new();
     for (field, instead) in [
-        ("recurseSubmodules", "clone the submodule's repository as a checkout of its own"),
-        ("insecureSkipTLSVerify", "set http.<url>.sslCAInfo or http.<url>.sslVerify in git's own configuration"),
+        (
+            "recurseSubmodules",
+            "clone the submodule's repository as a checkout of its own",
+        ),
+        (
+            "insecureSkipTLSVerify",
+            "set http.<url>.sslCAInfo or http.<url>.sslVerify in git's own configuration",
+        ),
     ] {
         if config.get(field) == Some(&Value::Bool(true)) {
             problems.push(format!("{field}: is not supported: {instead}"));
         }
     }
     let (mut names, mut paths) = (BTreeMap::new(), BTreeMap::new());
-    let checkouts = config.get("checkout").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let checkouts = config
+        .get("checkout")
+        .and_then(Value::as_array)
+        .map(Vec::as_slice)
+        .unwrap_or_default();
     for (index, checkout) in checkouts.iter().enumerate() {
-        let field = |name: &str| checkout.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
+        let field = |name: &str| {
+            checkout
+                .get(name)
+                .and_then(Value::as_str)
+                .filter(|text| !text.is_empty())
+        };
         if let Some(alias) = field("as")
             && names.insert(alias, index).is_some()
         {
-            problems.push(format!("duplicate checkout alias {alias:?} at checkout[{index}]"));
+            problems.push(format!(
+                "duplicate checkout alias {alias:?} at checkout[{index}]"
+            ));
         }
         if let Some(path) = field("path").and_then(|path| RepoPath::parse(path).ok())
             && let Some(other) = paths.insert(path.clone(), index)
         {
-            problems.push(format!("checkout.{index}.path: {path} is the path of checkout.{other} already"));
+            problems.push(format!(
+                "checkout.{index}.path: {path} is the path of checkout.{other} already"
+            ));
         }
     }
     problems
@@ -134,7 +160,10 @@ fn check_together(config: &Value) -> Vec<String> {
 
 /// Before anything is fetched: another checkout is not replaced, nested or overlaid.
 fn check_free(mounts: &[Mount], path: &RepoPath, field: &str) -> Result<(), StepError> {
-    match mounts.iter().find(|mount| path.below(&mount.path).is_some() || mount.path.below(path).is_some()) {
+    match mounts
+        .iter()
+        .find(|mount| path.below(&mount.path).is_some() || mount.path.below(path).is_some())
+    {
         None => Ok(()),
         Some(mount) => Err(StepError::config(format!(
             "{field}: {path} is taken by the checkout of {} at {}",
@@ -145,7 +174,10 @@ fn check_free(mounts: &[Mount], path: &RepoPath, field: &str) -> Result<(), Step
 }
 
 fn summary(found: &Found) -> String {
-    let commit = found.commit.as_ref().map(|commit| commit.short().to_owned());
+    let commit = found
+        .commit
+        .as_ref()
+        .map(|commit| commit.short().to_owned());
     match (&found.branch, commit) {
         (Some(branch), Some(commit)) => format!("{branch} at {commit}"),
         (Some(branch), None) => format!("{branch} is new"),
@@ -171,7 +203,11 @@ impl Step for GitClone {
 
     async fn run(&self, cx: StepCx<'_>, config: &Value) -> Result<Outcome, StepError> {
         let config: Config = typed(config)?;
-        let author = config.author.as_ref().map(AuthorConfig::person).transpose()?;
+        let author = config
+            .author
+            .as_ref()
+            .map(AuthorConfig::person)
+            .transpose()?;
         let (mut paths, mut revisions) = (Vec::new(), Vec::new());
         for (index, entry) in config.checkout.iter().enumerate() {
             let field = format!("checkout.{index}");
@@ -192,8 +228,12 @@ impl Step for GitClone {
         let (mut commits, mut said, mut checkouts) = (Map::new(), Vec::new(), Vec::new());
         for ((entry, path), found) in config.checkout.iter().zip(paths).zip(found) {
             if found.commit.is_none() && !entry.create {
-                return Err(StepError::errored(format!("{} does not exist in {}", entry.wanted(), config.repo_url))
-                    .hint("Set create: true to start it with the first push"));
+                return Err(StepError::errored(format!(
+                    "{} does not exist in {}",
+                    entry.wanted(),
+                    config.repo_url
+                ))
+                .hint("Set create: true to start it with the first push"));
             }
             said.push(summary(&found));
             if let Some(commit) = &found.commit {
@@ -209,10 +249,16 @@ impl Step for GitClone {
             });
         }
         if config.checkout.iter().any(|entry| !entry.sparse.is_empty()) {
-            said.push("sparse is not needed here: all paths are there, none is written to a disk".to_owned());
+            said.push(
+                "sparse is not needed here: all paths are there, none is written to a disk"
+                    .to_owned(),
+            );
         }
         if config.blobless {
-            said.push("blobless is not needed here: the mirror is kept, and only new objects are fetched".to_owned());
+            said.push(
+                "blobless is not needed here: the mirror is kept, and only new objects are fetched"
+                    .to_owned(),
+            );
         }
         if author.is_some_and(|author| author != cx.around.author) {
             said.push("author is not kept for later steps: name it in git-commit".to_owned());
@@ -222,7 +268,9 @@ impl Step for GitClone {
             .edit(move |workspace| {
                 checkouts.into_iter().try_for_each(|checkout| {
                     let doing = format!("cannot check out at {}", checkout.path);
-                    workspace.mount(checkout, mirrors.as_ref()).map_err(|error| files::failed(doing, error))
+                    workspace
+                        .mount(checkout, mirrors.as_ref())
+                        .map_err(|error| files::failed(doing, error))
                 })
             })
             .await?;

@@ -66,11 +66,20 @@ impl Step for GitCommit {
         };
         let message = config.message;
         let outcome = cx.files.edit(move |workspace| {
-            let request = CommitRequest { message: &message, author: &author, when, header: Some(&header) };
-            workspace.commit(&at, &request).map_err(|error| files::failed(format!("cannot commit {at}"), error))
+            let request = CommitRequest {
+                message: &message,
+                author: &author,
+                when,
+                header: Some(&header),
+            };
+            workspace
+                .commit(&at, &request)
+                .map_err(|error| files::failed(format!("cannot commit {at}"), error))
         });
         match outcome.await? {
-            CommitOutcome::Made(id) => Ok(Outcome::succeeded(output(id.as_str())).saying(id.short())),
+            CommitOutcome::Made(id) => {
+                Ok(Outcome::succeeded(output(id.as_str())).saying(id.short()))
+            }
             CommitOutcome::NothingToCommit(head) => {
                 let output = head.map(|head| output(head.as_str())).unwrap_or_default();
                 Ok(Outcome::skipped(output, "nothing to commit"))

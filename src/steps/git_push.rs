@@ -49,8 +49,9 @@ impl Config {
     fn target(&self) -> Result<PushTarget, StepError> {
         Ok(match &self.target_branch {
             Some(name) => {
-                let branch: BranchName =
-                    name.parse().map_err(|error| StepError::config("targetBranch").because(error))?;
+                let branch: BranchName = name
+                    .parse()
+                    .map_err(|error| StepError::config("targetBranch").because(error))?;
                 PushTarget::Branch(branch)
             }
             None if self.generate_target_branch => PushTarget::Generated,
@@ -80,7 +81,8 @@ impl Step for GitPush {
             problems.push("tag: pushing a tag is not supported yet".to_owned());
         }
         if set("targetBranch") && set("generateTargetBranch") {
-            problems.push("targetBranch: cannot be set together with generateTargetBranch".to_owned());
+            problems
+                .push("targetBranch: cannot be set together with generateTargetBranch".to_owned());
         }
         if problems.is_empty()
             && let Err(error) = typed::<Config>(config).and_then(|config| config.target())
@@ -126,12 +128,17 @@ mod tests {
 
     #[test]
     fn where_it_goes() {
-        assert_eq!(order(json!({"path": "./out"})).target, PushTarget::CheckedOut);
+        assert_eq!(
+            order(json!({"path": "./out"})).target,
+            PushTarget::CheckedOut
+        );
         assert_eq!(
             order(json!({"path": "out", "targetBranch": "", "generateTargetBranch": true})).target,
             PushTarget::Generated
         );
-        let named = order(json!({"path": "out", "targetBranch": "env/a", "maxAttempts": 3.0, "force": true}));
+        let named = order(
+            json!({"path": "out", "targetBranch": "env/a", "maxAttempts": 3.0, "force": true}),
+        );
         assert_eq!(named.target, PushTarget::Branch("env/a".parse().unwrap()));
         assert_eq!((named.max_attempts, named.force), (Some(3), true));
     }
@@ -141,14 +148,20 @@ mod tests {
         for (config, word) in [
             (json!({}), "path"),
             (json!({"path": "x", "tag": "v1"}), "tag"),
-            (json!({"path": "x", "targetBranch": "a", "generateTargetBranch": true}), "generateTargetBranch"),
+            (
+                json!({"path": "x", "targetBranch": "a", "generateTargetBranch": true}),
+                "generateTargetBranch",
+            ),
             (json!({"path": "x", "targetBranch": "a..b"}), "a..b"),
             (json!({"path": "x", "maxAttempts": 0}), "maxAttempts"),
             (json!({"path": "x", "provider": "sourcehut"}), "provider"),
             (json!({"path": "x", "brnch": "a"}), "brnch"),
         ] {
             let problems = GitPush.check(&config);
-            assert!(problems.iter().any(|problem| problem.contains(word)), "{config}: {problems:?}");
+            assert!(
+                problems.iter().any(|problem| problem.contains(word)),
+                "{config}: {problems:?}"
+            );
         }
     }
 }

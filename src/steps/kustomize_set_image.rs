@@ -39,7 +39,10 @@ fn shape() -> Shape {
         .optional("tag", text())
         .optional("digest", text())
         .exactly_one(&["digest", "tag"]);
-    Object::new().required("path", some_text()).optional("images", list(image, 0)).into()
+    Object::new()
+        .required("path", some_text())
+        .optional("images", list(image, 0))
+        .into()
 }
 
 #[derive(Deserialize)]
@@ -86,14 +89,23 @@ impl Image {
             ("newTag", given(&self.new_tag)),
             ("digest", given(&self.digest)),
         ];
-        all.into_iter().filter_map(|(key, value)| Some((key, value?))).collect()
+        all.into_iter()
+            .filter_map(|(key, value)| Some((key, value?)))
+            .collect()
     }
 }
 
 fn named(images: Vec<ImageConfig>) -> Images {
     let target = |image: ImageConfig| {
         let name = image.name.unwrap_or(image.image);
-        (name, Image { new_name: image.new_name, new_tag: image.tag, digest: image.digest })
+        (
+            name,
+            Image {
+                new_name: image.new_name,
+                new_tag: image.tag,
+                digest: image.digest,
+            },
+        )
     };
     images.into_iter().map(target).collect()
 }
@@ -104,7 +116,11 @@ pub fn from_freight(freight: &FreightCollection) -> Result<Images, StepError> {
     for (origin, item) in &freight.items {
         for image in &item.images {
             let some = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
-            let target = Image { new_name: None, new_tag: some(&image.tag), digest: some(&image.digest) };
+            let target = Image {
+                new_name: None,
+                new_tag: some(&image.tag),
+                digest: some(&image.digest),
+            };
             if images.insert(image.repo_url.clone(), target).is_some() {
                 return Err(StepError::config(format!(
                     "manual configuration required due to ambiguous result: {} is in more than one piece of Freight, \
@@ -127,7 +143,11 @@ pub fn commit_message(path: &str, images: &Images) -> String {
     let lines: Vec<String> = images
         .iter()
         .map(|(name, image)| {
-            let name = image.new_name.as_ref().filter(|name| *name != KEEP).unwrap_or(name);
+            let name = image
+                .new_name
+                .as_ref()
+                .filter(|name| *name != KEEP)
+                .unwrap_or(name);
             match (&image.digest, &image.new_tag) {
                 (Some(digest), _) => format!("\n- {name}@{digest}"),
                 (None, Some(tag)) => format!("\n- {name}:{tag}"),
@@ -156,8 +176,11 @@ fn find(workspace: &mut Workspace, dir: &RepoPath) -> Result<RepoPath, StepError
         ))),
         several => {
             let names: Vec<&str> = several.iter().filter_map(RepoPath::name).collect();
-            Err(StepError::config(format!("{doing}: ambiguous result: {dir} has {}", names.join(" and ")))
-                .hint("Kustomize reads one of them; remove the others"))
+            Err(StepError::config(format!(
+                "{doing}: ambiguous result: {dir} has {}",
+                names.join(" and ")
+            ))
+            .hint("Kustomize reads one of them; remove the others"))
         }
     }
 }
@@ -176,18 +199,35 @@ pub fn set_images(text: &str, images: &Images) -> Result<String, YamlError> {
 
 /// Where an image's entry is.
 fn entry_of(editor: &Editor, name: &str) -> Result<Option<[usize; 2]>, YamlError> {
-    let refuse = |why: &str| Err(YamlError::Unsettable { key: "images".into(), why: why.to_owned() });
-    let Some(Content::Map(entries)) = editor.node(0, &[]).map(|root| &root.content) else { return Ok(None) };
-    let mut lists = entries.iter().enumerate().filter(|(_, (key, _))| key.text() == Some("images"));
-    let Some((at, (_, list))) = lists.next() else { return Ok(None) };
+    let refuse = |why: &str| {
+        Err(YamlError::Unsettable {
+            key: "images".into(),
+            why: why.to_owned(),
+        })
+    };
+    let Some(Content::Map(entries)) = editor.node(0, &[]).map(|root| &root.content) else {
+        return Ok(None);
+    };
+    let mut lists = entries
+        .iter()
+        .enumerate()
+        .filter(|(_, (key, _))| key.text() == Some("images"));
+    let Some((at, (_, list))) = lists.next() else {
+        return Ok(None);
+    };
     if lists.next().is_some() {
         return refuse("it is there twice");
     }
-    let Content::Seq(items) = &list.content else { return Ok(None) };
+    let Content::Seq(items) = &list.content else {
+        return Ok(None);
+    };
     let mut found = None;
     for (index, item) in items.iter().enumerate() {
-        let Content::Map(fields) = &item.content else { return refuse("an item of it is not a mapping") };
-        let named = |(key, value): &(Node, Node)| key.text() == Some("name") && value.text() == Some(name);
+        let Content::Map(fields) = &item.content else {
+            return refuse("an item of it is not a mapping");
+        };
+        let named =
+            |(key, value): &(Node, Node)| key.text() == Some("name") && value.text() == Some(name);
         if fields.iter().any(named) && found.replace([at, index]).is_some() {
             return refuse(&format!("{name} is in it twice"));
         }
@@ -197,16 +237,27 @@ fn entry_of(editor: &Editor, name: &str) -> Result<Option<[usize; 2]>, YamlError
 
 /// An entry becomes what is asked for: a tag goes when a digest comes, in its line.
 fn update_entry(editor: &mut Editor, route: &[usize; 2], image: &Image) -> Result<(), YamlError> {
-    let wanted = [("newName", &image.new_name), ("newTag", &image.new_tag), ("digest", &image.digest)];
-    let position = |editor: &Editor, key: &str| match editor.node(0, route).map(|node| &node.content) {
+    let wanted = [
+        ("newName", &image.new_name),
+        ("newTag", &image.new_tag),
+        ("digest", &image.digest),
+    ];
+    let position = |editor: &Editor, key: &str| match editor
+        .node(0, route)
+        .map(|node| &node.content)
+    {
         Some(Content::Map(fields)) => fields.iter().position(|(name, _)| name.text() == Some(key)),
         _ => None,
     };
     let [list, item] = *route;
     let [_, (_, tag), (_, digest)] = wanted;
     for (old, new, value) in [("newTag", "digest", digest), ("digest", "newTag", tag)] {
-        let goes = wanted.iter().any(|(key, wanted)| *key == old && wanted.is_none());
-        if let (Some(value), Some(index), None, true) = (value, position(editor, old), position(editor, new), goes) {
+        let goes = wanted
+            .iter()
+            .any(|(key, wanted)| *key == old && wanted.is_none());
+        if let (Some(value), Some(index), None, true) =
+            (value, position(editor, old), position(editor, new), goes)
+        {
             editor.replace_entry(0, route, index, new, value)?;
         }
     }
@@ -214,7 +265,10 @@ fn update_entry(editor: &mut Editor, route: &[usize; 2], image: &Image) -> Resul
         match (value.as_deref(), position(editor, key)) {
             (Some(KEEP), _) | (None, None) => {}
             (Some(value), Some(index)) => {
-                let update = Update { key: format!("images.{item}.{key}"), value: Value::from(value) };
+                let update = Update {
+                    key: format!("images.{item}.{key}"),
+                    value: Value::from(value),
+                };
                 editor.set_at(0, &[list, item, index], &update)?;
             }
             (Some(value), None) => editor.add_entry(0, route, key, value)?,
@@ -229,7 +283,9 @@ fn run(workspace: &mut Workspace, dir: &RepoPath, images: &Images) -> Result<boo
     let doing = format!("cannot set images in {at}");
     let before = files::read_text(workspace, &at, &doing)?;
     let after = set_images(&before, images).map_err(|error| {
-        StepError::config(format!("{doing}, which is unchanged")).because(error).hint("Correct the file in the repository")
+        StepError::config(format!("{doing}, which is unchanged"))
+            .because(error)
+            .hint("Correct the file in the repository")
     })?;
     if after == before {
         return Ok(false);
@@ -255,11 +311,25 @@ impl Step for KustomizeSetImage {
     async fn run(&self, cx: StepCx<'_>, config: &Value) -> Result<Outcome, StepError> {
         let config: Config = typed(config)?;
         let dir = files::path("path", &config.path)?;
-        let images = if config.images.is_empty() { from_freight(&cx.around.freight)? } else { named(config.images) };
+        let images = if config.images.is_empty() {
+            from_freight(&cx.around.freight)?
+        } else {
+            named(config.images)
+        };
         // A message even where nothing changes: a git-commit may be made of it (C41).
         let message = commit_message(&config.path, &images);
-        let changed = cx.files.edit(move |workspace| run(workspace, &dir, &images)).await?;
-        let outcome = Outcome::succeeded(Map::from_iter([("commitMessage".to_owned(), Value::String(message))]));
-        Ok(if changed { outcome } else { outcome.saying("the images are set already") })
+        let changed = cx
+            .files
+            .edit(move |workspace| run(workspace, &dir, &images))
+            .await?;
+        let outcome = Outcome::succeeded(Map::from_iter([(
+            "commitMessage".to_owned(),
+            Value::String(message),
+        )]));
+        Ok(if changed {
+            outcome
+        } else {
+            outcome.saying("the images are set already")
+        })
     }
 }

@@ -70,27 +70,46 @@ struct Choice {
 
 /// Any text.
 pub fn text() -> Shape {
-    Shape::Text { min: 0, pattern: None, email: false }
+    Shape::Text {
+        min: 0,
+        pattern: None,
+        email: false,
+    }
 }
 
 /// Text that is not empty.
 pub fn some_text() -> Shape {
-    Shape::Text { min: 1, pattern: None, email: false }
+    Shape::Text {
+        min: 1,
+        pattern: None,
+        email: false,
+    }
 }
 
 /// Text that matches.
 pub fn matching(pattern: &'static str) -> Shape {
-    Shape::Text { min: 0, pattern: Some(pattern), email: false }
+    Shape::Text {
+        min: 0,
+        pattern: Some(pattern),
+        email: false,
+    }
 }
 
 /// An e-mail address.
 pub fn email() -> Shape {
-    Shape::Text { min: 0, pattern: None, email: true }
+    Shape::Text {
+        min: 0,
+        pattern: None,
+        email: true,
+    }
 }
 
 /// A list of at least `min`.
 pub fn list(of: impl Into<Shape>, min: usize) -> Shape {
-    Shape::List { of: Box::new(of.into()), min }
+    Shape::List {
+        of: Box::new(of.into()),
+        min,
+    }
 }
 
 /// The identity of a commit, as git steps take it.
@@ -115,7 +134,11 @@ impl Object {
     }
 
     fn field(mut self, name: &'static str, shape: impl Into<Shape>, required: bool) -> Self {
-        self.fields.push(Field { name, shape: shape.into(), required });
+        self.fields.push(Field {
+            name,
+            shape: shape.into(),
+            required,
+        });
         self
     }
 
@@ -131,18 +154,26 @@ impl Object {
 
     /// Where exactly one of these fields is set.
     pub fn exactly_one(mut self, names: &'static [&'static str]) -> Self {
-        self.choices.push(Choice { names, one_needed: true });
+        self.choices.push(Choice {
+            names,
+            one_needed: true,
+        });
         self
     }
 
     /// Where at most one of these fields is set.
     pub fn at_most_one(mut self, names: &'static [&'static str]) -> Self {
-        self.choices.push(Choice { names, one_needed: false });
+        self.choices.push(Choice {
+            names,
+            one_needed: false,
+        });
         self
     }
 
     fn may_be_null(&self, name: &str) -> bool {
-        self.choices.iter().any(|choice| choice.names.contains(&name))
+        self.choices
+            .iter()
+            .any(|choice| choice.names.contains(&name))
     }
 
     fn check(&self, fields: &Map<String, Value>, at: &str, problems: &mut Vec<String>) {
@@ -152,27 +183,39 @@ impl Object {
         }
         for field in &self.fields {
             match fields.get(field.name) {
-                None if field.required => problems.push(format!("{here}: {} is required", field.name)),
+                None if field.required => {
+                    problems.push(format!("{here}: {} is required", field.name))
+                }
                 None => {}
                 Some(Value::Null) if self.may_be_null(field.name) => {}
-                Some(value) => field.shape.check_at(value, &below(at, field.name), problems),
+                Some(value) => field
+                    .shape
+                    .check_at(value, &below(at, field.name), problems),
             }
         }
-        for name in fields.keys().filter(|name| self.fields.iter().all(|field| field.name != name.as_str())) {
+        for name in fields
+            .keys()
+            .filter(|name| self.fields.iter().all(|field| field.name != name.as_str()))
+        {
             let known: Vec<&str> = self.fields.iter().map(|field| field.name).collect();
             let near = similar::get_close_matches(name.as_str(), &known, 1, 0.6);
             let hint = match near.first() {
                 Some(near) => format!("; did you mean {near}?"),
                 None => format!("; fields: {}", known.join(", ")),
             };
-            problems.push(format!("{here}: Additional property {name} is not allowed{hint}"));
+            problems.push(format!(
+                "{here}: Additional property {name} is not allowed{hint}"
+            ));
         }
     }
 }
 
 impl Choice {
     fn check(&self, fields: &Map<String, Value>, here: &str, problems: &mut Vec<String>) {
-        let set = |name: &&&str| !matches!(fields.get(**name), None | Some(Value::Null)) && fields.get(**name) != Some(&Value::from(""));
+        let set = |name: &&&str| {
+            !matches!(fields.get(**name), None | Some(Value::Null))
+                && fields.get(**name) != Some(&Value::from(""))
+        };
         let given: Vec<&str> = self.names.iter().filter(set).copied().collect();
         // A field that is there but empty has its own problem where empty is not allowed: one problem is enough.
         let all = self.names.join(", ");
@@ -190,7 +233,11 @@ impl Choice {
 }
 
 fn below(at: &str, name: &str) -> String {
-    if at.is_empty() { name.to_owned() } else { format!("{at}.{name}") }
+    if at.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{at}.{name}")
+    }
 }
 
 fn type_of(value: &Value) -> &'static str {
@@ -222,9 +269,18 @@ impl Shape {
         match (self, value) {
             (Self::Any, _) | (Self::Free, Value::Object(_)) | (Self::Flag, Value::Bool(_)) => {}
             (Self::Scalar, value) if !value.is_object() && !value.is_array() => {}
-            (Self::Text { min, pattern, email }, Value::String(text)) => {
+            (
+                Self::Text {
+                    min,
+                    pattern,
+                    email,
+                },
+                Value::String(text),
+            ) => {
                 if text.chars().count() < *min {
-                    say(format!("String length must be greater than or equal to {min}"));
+                    say(format!(
+                        "String length must be greater than or equal to {min}"
+                    ));
                 }
                 if let Some(pattern) = pattern.filter(|pattern| !matches(pattern, text)) {
                     say(format!("Does not match pattern '{pattern}'"));
@@ -236,10 +292,15 @@ impl Shape {
             (Self::OneOf(names), Value::String(text)) if names.contains(&text.as_str()) => {}
             (Self::OneOf(names), Value::String(_)) => {
                 let quoted: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
-                say(format!("must be one of the following: {}", quoted.join(", ")));
+                say(format!(
+                    "must be one of the following: {}",
+                    quoted.join(", ")
+                ));
             }
             (Self::Integer { min }, Value::Number(number)) if whole(number).is_some() => {
-                if let Some(min) = min.filter(|min| whole(number).is_some_and(|number| number < *min as f64)) {
+                if let Some(min) =
+                    min.filter(|min| whole(number).is_some_and(|number| number < *min as f64))
+                {
                     say(format!("Must be greater than or equal to {min}"));
                 }
             }
@@ -252,7 +313,11 @@ impl Shape {
                 }
             }
             (Self::Object(object), Value::Object(fields)) => object.check(fields, at, problems),
-            (shape, value) => say(format!("Invalid type. Expected: {}, given: {}", shape.expected(), type_of(value))),
+            (shape, value) => say(format!(
+                "Invalid type. Expected: {}, given: {}",
+                shape.expected(),
+                type_of(value)
+            )),
         }
     }
 
@@ -280,31 +345,45 @@ fn matches(pattern: &str, text: &str) -> bool {
 
 fn is_email(text: &str) -> bool {
     text.rsplit_once('@').is_some_and(|(name, host)| {
-        !name.is_empty() && !host.is_empty() && !text.contains(|c: char| c.is_whitespace() || "<>".contains(c))
+        !name.is_empty()
+            && !host.is_empty()
+            && !text.contains(|c: char| c.is_whitespace() || "<>".contains(c))
     })
 }
 
 /// The configuration as the step's own type, whole floats as integers. It has passed the check, so an error here means
 /// that the two disagree.
 pub fn typed<T: DeserializeOwned>(config: &Value) -> Result<T, StepError> {
-    let config = if config.is_null() { Value::Object(Map::new()) } else { with_integers(config) };
-    serde_json::from_value(config).map_err(|error| StepError::config("the configuration cannot be read").because(error))
+    let config = if config.is_null() {
+        Value::Object(Map::new())
+    } else {
+        with_integers(config)
+    };
+    serde_json::from_value(config)
+        .map_err(|error| StepError::config("the configuration cannot be read").because(error))
 }
 
 fn with_integers(value: &Value) -> Value {
     match value {
-        Value::Number(number) if number.is_f64() => match whole(number).filter(|float| float.abs() < 9e15) {
-            Some(float) => Value::from(float as i64),
-            None => value.clone(),
-        },
+        Value::Number(number) if number.is_f64() => {
+            match whole(number).filter(|float| float.abs() < 9e15) {
+                Some(float) => Value::from(float as i64),
+                None => value.clone(),
+            }
+        }
         Value::Array(items) => items.iter().map(with_integers).collect(),
-        Value::Object(fields) => fields.iter().map(|(name, value)| (name.clone(), with_integers(value))).collect(),
+        Value::Object(fields) => fields
+            .iter()
+            .map(|(name, value)| (name.clone(), with_integers(value)))
+            .collect(),
         other => other.clone(),
     }
 }
 
 /// Serde's `deserialize_with` for an exclusive option: empty and null are absent.
-pub fn unless_empty<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+pub fn unless_empty<'de, D: serde::Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<String>, D::Error> {
     let text: Option<String> = serde::Deserialize::deserialize(deserializer)?;
     Ok(text.filter(|text| !text.is_empty()))
 }
@@ -321,20 +400,61 @@ mod tests {
             .required("path", some_text())
             .optional("tries", Shape::Integer { min: Some(1) })
             .optional("how", Shape::OneOf(&["a", "b"]))
-            .optional("items", list(Object::new().optional("x", text()).optional("y", text()).at_most_one(&["x", "y"]), 1))
+            .optional(
+                "items",
+                list(
+                    Object::new()
+                        .optional("x", text())
+                        .optional("y", text())
+                        .at_most_one(&["x", "y"]),
+                    1,
+                ),
+            )
             .into();
         let cases = [
             (json!(null), vec!["(root): path is required"]),
-            (json!({"path": "p", "tries": 42.0, "how": "a", "items": [{"x": "", "y": "1"}, {"x": null, "y": null}]}), vec![]),
-            (json!({"path": "p", "tries": 4.5}), vec!["tries: Invalid type. Expected: integer, given: number"]),
-            (json!({"path": "p", "tries": "4"}), vec!["tries: Invalid type. Expected: integer, given: string"]),
-            (json!({"path": "p", "tries": 0}), vec!["tries: Must be greater than or equal to 1"]),
-            (json!({"path": "p", "how": "c"}), vec!["how: must be one of the following: \"a\", \"b\""]),
-            (json!({"path": null}), vec!["path: Invalid type. Expected: string, given: null"]),
-            (json!({"paht": "p", "path": "p"}), vec!["(root): Additional property paht is not allowed; did you mean path?"]),
-            (json!({"path": "p", "items": [{}, {"x": "1", "y": "2"}]}), vec!["items.1: Must validate one and only one schema (oneOf): x and y are given, and only one of x, y may be"]),
-            (json!({"path": "p", "items": [{"z": 1}]}), vec!["items.0: Additional property z is not allowed; fields: x, y"]),
-            (json!([1]), vec!["(root): Invalid type. Expected: object, given: array"]),
+            (
+                json!({"path": "p", "tries": 42.0, "how": "a", "items": [{"x": "", "y": "1"}, {"x": null, "y": null}]}),
+                vec![],
+            ),
+            (
+                json!({"path": "p", "tries": 4.5}),
+                vec!["tries: Invalid type. Expected: integer, given: number"],
+            ),
+            (
+                json!({"path": "p", "tries": "4"}),
+                vec!["tries: Invalid type. Expected: integer, given: string"],
+            ),
+            (
+                json!({"path": "p", "tries": 0}),
+                vec!["tries: Must be greater than or equal to 1"],
+            ),
+            (
+                json!({"path": "p", "how": "c"}),
+                vec!["how: must be one of the following: \"a\", \"b\""],
+            ),
+            (
+                json!({"path": null}),
+                vec!["path: Invalid type. Expected: string, given: null"],
+            ),
+            (
+                json!({"paht": "p", "path": "p"}),
+                vec!["(root): Additional property paht is not allowed; did you mean path?"],
+            ),
+            (
+                json!({"path": "p", "items": [{}, {"x": "1", "y": "2"}]}),
+                vec![
+                    "items.1: Must validate one and only one schema (oneOf): x and y are given, and only one of x, y may be",
+                ],
+            ),
+            (
+                json!({"path": "p", "items": [{"z": 1}]}),
+                vec!["items.0: Additional property z is not allowed; fields: x, y"],
+            ),
+            (
+                json!([1]),
+                vec!["(root): Invalid type. Expected: object, given: array"],
+            ),
         ];
         for (config, problems) in cases {
             assert_eq!(shape.check(&config), problems, "{config}");
@@ -351,12 +471,24 @@ mod tests {
         }
         let config: Config = typed(&json!({"tries": 42.0, "name": ""})).unwrap();
         assert_eq!((config.tries, config.name), (42, None));
-        assert!(typed::<Config>(&json!({"tries": 4.5})).unwrap_err().sentence().contains("4.5"));
+        assert!(
+            typed::<Config>(&json!({"tries": 4.5}))
+                .unwrap_err()
+                .sentence()
+                .contains("4.5")
+        );
     }
 
     #[test]
     fn addresses() {
-        for (text, good) in [("a@b", true), ("", false), ("@b", false), ("a@", false), ("a b@c", false), ("<a@b>", false)] {
+        for (text, good) in [
+            ("a@b", true),
+            ("", false),
+            ("@b", false),
+            ("a@", false),
+            ("a b@c", false),
+            ("<a@b>", false),
+        ] {
             assert_eq!(is_email(text), good, "{text}");
         }
     }

@@ -62,19 +62,32 @@ impl Config {
         if self.poll_interval.is_empty() {
             return Ok(POLL);
         }
-        let poll: GoDuration = self.poll_interval.parse().map_err(|error| format!("pollInterval: {error}"))?;
-        if poll.is_none() { Err("pollInterval: must be more than zero".to_owned()) } else { Ok(poll.to_std()) }
+        let poll: GoDuration = self
+            .poll_interval
+            .parse()
+            .map_err(|error| format!("pollInterval: {error}"))?;
+        if poll.is_none() {
+            Err("pollInterval: must be more than zero".to_owned())
+        } else {
+            Ok(poll.to_std())
+        }
     }
 }
 
 /// What is wrong with one rule.
 fn check_rule(at: usize, rule: &ApproverRule) -> Option<String> {
-    let problem = match (rule.claim.as_str(), rule.value.is_empty(), rule.role.is_empty()) {
+    let problem = match (
+        rule.claim.as_str(),
+        rule.value.is_empty(),
+        rule.role.is_empty(),
+    ) {
         ("", true, false) | ("groups" | "email" | "sub", false, true) => return None,
         ("", _, true) => "names neither a claim nor a role",
         (_, _, false) => "names a claim and a role; make two rules of it",
         (_, true, true) => "names a claim without a value",
-        (_, false, true) => "names a claim other than groups, email and sub, which is all that is known of a user here",
+        (_, false, true) => {
+            "names a claim other than groups, email and sub, which is all that is known of a user here"
+        }
     };
     Some(format!("approvers.{at}: {problem}"))
 }
@@ -96,7 +109,13 @@ impl Step for WaitForApproval {
         }
         match typed::<Config>(config) {
             Ok(config) => {
-                problems.extend(config.approvers.iter().enumerate().filter_map(|(at, rule)| check_rule(at, rule)));
+                problems.extend(
+                    config
+                        .approvers
+                        .iter()
+                        .enumerate()
+                        .filter_map(|(at, rule)| check_rule(at, rule)),
+                );
                 problems.extend(config.poll().err());
             }
             Err(error) => problems.push(error.sentence()),
@@ -105,7 +124,9 @@ impl Step for WaitForApproval {
     }
 
     fn plan(&self, config: &Value) -> Plan {
-        let Ok(config) = typed::<Config>(config) else { return Plan::Run };
+        let Ok(config) = typed::<Config>(config) else {
+            return Plan::Run;
+        };
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
@@ -134,9 +155,20 @@ mod tests {
             {"claim": "groups", "value": "leads", "required": true}, {"role": "release-manager"},
         ], "minApprovals": 2});
         assert_eq!(WaitForApproval.check(&good), Vec::<String>::new());
-        let Plan::Ask(question) = WaitForApproval.plan(&good) else { panic!() };
-        assert_eq!((question.min_approvals, question.approvers.len(), question.poll), (2, 2, POLL));
-        let Plan::Ask(question) = WaitForApproval.plan(&json!({})) else { panic!() };
+        let Plan::Ask(question) = WaitForApproval.plan(&good) else {
+            panic!()
+        };
+        assert_eq!(
+            (
+                question.min_approvals,
+                question.approvers.len(),
+                question.poll
+            ),
+            (2, 2, POLL)
+        );
+        let Plan::Ask(question) = WaitForApproval.plan(&json!({})) else {
+            panic!()
+        };
         assert_eq!((question.min_approvals, question.approvers.len()), (1, 0));
     }
 
@@ -144,15 +176,27 @@ mod tests {
     fn what_cannot_be_is_named() {
         for (config, word) in [
             (json!({"approvers": [{}]}), "approvers.0"),
-            (json!({"approvers": [{"claim": "groups"}]}), "without a value"),
-            (json!({"approvers": [{"claim": "groups", "value": "x", "role": "y"}]}), "two rules"),
-            (json!({"approvers": [{"claim": "team", "value": "x"}]}), "groups, email and sub"),
+            (
+                json!({"approvers": [{"claim": "groups"}]}),
+                "without a value",
+            ),
+            (
+                json!({"approvers": [{"claim": "groups", "value": "x", "role": "y"}]}),
+                "two rules",
+            ),
+            (
+                json!({"approvers": [{"claim": "team", "value": "x"}]}),
+                "groups, email and sub",
+            ),
             (json!({"minApprovals": 0}), "minApprovals"),
             (json!({"pollInterval": "soon"}), "pollInterval"),
             (json!({"minimum": 1}), "minimum"),
         ] {
             let problems = WaitForApproval.check(&config);
-            assert!(problems.iter().any(|problem| problem.contains(word)), "{config}: {problems:?}");
+            assert!(
+                problems.iter().any(|problem| problem.contains(word)),
+                "{config}: {problems:?}"
+            );
         }
     }
 }

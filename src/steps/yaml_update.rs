@@ -24,8 +24,13 @@ use crate::{
 pub struct YamlUpdate;
 
 fn shape() -> Shape {
-    let update = Object::new().required("key", some_text()).required("value", Shape::Scalar);
-    Object::new().required("path", some_text()).required("updates", list(update, 1)).into()
+    let update = Object::new()
+        .required("key", some_text())
+        .required("value", Shape::Scalar);
+    Object::new()
+        .required("path", some_text())
+        .required("updates", list(update, 1))
+        .into()
 }
 
 #[derive(Deserialize)]
@@ -62,10 +67,11 @@ pub fn commit_message(path: &str, updates: &[Update]) -> String {
 fn refused(at: &RepoPath, error: YamlError) -> StepError {
     let doing = format!("values file update failed: {at} is unchanged");
     let made = match error {
-        YamlError::NotYaml { .. } => StepError::config(doing).hint("Correct the file in the repository"),
-        YamlError::Absent { .. } => {
-            StepError::config(doing).hint("Keys are not created: add the key to the file, or correct it in the step")
+        YamlError::NotYaml { .. } => {
+            StepError::config(doing).hint("Correct the file in the repository")
         }
+        YamlError::Absent { .. } => StepError::config(doing)
+            .hint("Keys are not created: add the key to the file, or correct it in the step"),
         YamlError::BadKey { .. } => StepError::config(doing)
             .hint("A key is made of parts joined by dots; a dot inside a part is written as \\."),
         _ => StepError::config(doing),
@@ -102,12 +108,28 @@ impl Step for YamlUpdate {
     async fn run(&self, cx: StepCx<'_>, config: &Value) -> Result<Outcome, StepError> {
         let config: Config = typed(config)?;
         let at = files::path("path", &config.path)?;
-        let updates: Vec<Update> =
-            config.updates.into_iter().map(|entry| Update { key: entry.key, value: entry.value }).collect();
+        let updates: Vec<Update> = config
+            .updates
+            .into_iter()
+            .map(|entry| Update {
+                key: entry.key,
+                value: entry.value,
+            })
+            .collect();
         // A message even where nothing changes: a git-commit may be made of it (C41).
         let message = commit_message(&config.path, &updates);
-        let changed = cx.files.edit(move |workspace| edit(workspace, &at, &updates)).await?;
-        let outcome = Outcome::succeeded(Map::from_iter([("commitMessage".to_owned(), Value::String(message))]));
-        Ok(if changed { outcome } else { outcome.saying("the values are there already") })
+        let changed = cx
+            .files
+            .edit(move |workspace| edit(workspace, &at, &updates))
+            .await?;
+        let outcome = Outcome::succeeded(Map::from_iter([(
+            "commitMessage".to_owned(),
+            Value::String(message),
+        )]));
+        Ok(if changed {
+            outcome
+        } else {
+            outcome.saying("the values are there already")
+        })
     }
 }

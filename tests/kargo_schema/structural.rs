@@ -5,9 +5,25 @@ use serde_json::{Map, Value};
 
 /// Every keyword that Kargo's schemas use; another one stops the test, as it would go unchecked.
 const KNOWN: &[&str] = &[
-    "type", "description", "properties", "required", "items", "minLength", "maxLength", "format", "pattern", "enum",
-    "additionalProperties", "minItems", "maxItems", "minimum", "default", "x-kubernetes-list-type",
-    "x-kubernetes-map-type", "x-kubernetes-preserve-unknown-fields", "x-kubernetes-validations",
+    "type",
+    "description",
+    "properties",
+    "required",
+    "items",
+    "minLength",
+    "maxLength",
+    "format",
+    "pattern",
+    "enum",
+    "additionalProperties",
+    "minItems",
+    "maxItems",
+    "minimum",
+    "default",
+    "x-kubernetes-list-type",
+    "x-kubernetes-map-type",
+    "x-kubernetes-preserve-unknown-fields",
+    "x-kubernetes-validations",
     "x-kubernetes-list-map-keys",
 ];
 
@@ -21,7 +37,10 @@ pub fn problems(schema: &Value, value: &Value) -> Vec<String> {
 fn walk(schema: &Value, value: &Value, path: &str, found: &mut Vec<String>) {
     let rules = schema.as_object().unwrap();
     for keyword in rules.keys() {
-        assert!(KNOWN.contains(&keyword.as_str()), "{path}: the keyword {keyword} is not checked");
+        assert!(
+            KNOWN.contains(&keyword.as_str()),
+            "{path}: the keyword {keyword} is not checked"
+        );
     }
     if path == ".metadata" {
         return;
@@ -52,12 +71,16 @@ fn walk(schema: &Value, value: &Value, path: &str, found: &mut Vec<String>) {
             if least.is_some_and(|least| number.as_i64().is_none_or(|number| number < least)) {
                 say(format!("{number} is too small"));
             }
-            if rules.get("format").is_some_and(|format| format == "int32") && i32::try_from(number.as_i64().unwrap()).is_err() {
+            if rules.get("format").is_some_and(|format| format == "int32")
+                && i32::try_from(number.as_i64().unwrap()).is_err()
+            {
                 say(format!("{number} is no int32"));
             }
         }
         Value::Array(items) => {
-            length_problems(rules, "Items", items.len()).into_iter().for_each(&mut say);
+            length_problems(rules, "Items", items.len())
+                .into_iter()
+                .for_each(&mut say);
             if let Some(schema) = rules.get("items") {
                 for (index, item) in items.iter().enumerate() {
                     walk(schema, item, &format!("{path}[{index}]"), found);
@@ -70,7 +93,12 @@ fn walk(schema: &Value, value: &Value, path: &str, found: &mut Vec<String>) {
 }
 
 fn length_problems(rules: &Map<String, Value>, what: &str, length: usize) -> Vec<String> {
-    let bound = |word: &str| rules.get(&format!("{word}{what}")).and_then(Value::as_u64).map(|bound| bound as usize);
+    let bound = |word: &str| {
+        rules
+            .get(&format!("{word}{what}"))
+            .and_then(Value::as_u64)
+            .map(|bound| bound as usize)
+    };
     let mut found = Vec::new();
     if bound("min").is_some_and(|least| length < least) {
         found.push(format!("min{what}: {length} are too few"));
@@ -104,8 +132,18 @@ fn string_problems(rules: &Map<String, Value>, text: &str) -> Vec<String> {
     found
 }
 
-fn object_problems(rules: &Map<String, Value>, map: &Map<String, Value>, path: &str, found: &mut Vec<String>) {
-    for name in rules.get("required").and_then(Value::as_array).into_iter().flatten() {
+fn object_problems(
+    rules: &Map<String, Value>,
+    map: &Map<String, Value>,
+    path: &str,
+    found: &mut Vec<String>,
+) {
+    for name in rules
+        .get("required")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+    {
         if !map.contains_key(name.as_str().unwrap()) {
             found.push(format!("{path}: {name} is required"));
         }
@@ -123,8 +161,14 @@ fn object_problems(rules: &Map<String, Value>, map: &Map<String, Value>, path: &
 
 /// The schema of a property or of any value of a map.
 fn child<'s>(rules: &'s Map<String, Value>, key: &str) -> Option<&'s Value> {
-    let property = rules.get("properties").and_then(|properties| properties.get(key));
-    property.or_else(|| rules.get("additionalProperties").filter(|schema| schema.is_object()))
+    let property = rules
+        .get("properties")
+        .and_then(|properties| properties.get(key));
+    property.or_else(|| {
+        rules
+            .get("additionalProperties")
+            .filter(|schema| schema.is_object())
+    })
 }
 
 /// Whether anything at all may stand here.
@@ -133,7 +177,15 @@ fn is_free(schema: &Value) -> bool {
         Value::Bool(free) => *free,
         Value::Object(rules) => {
             rules.get("x-kubernetes-preserve-unknown-fields") == Some(&Value::Bool(true))
-                || !["type", "properties", "items", "additionalProperties", "enum"].iter().any(|word| rules.contains_key(*word))
+                || ![
+                    "type",
+                    "properties",
+                    "items",
+                    "additionalProperties",
+                    "enum",
+                ]
+                .iter()
+                .any(|word| rules.contains_key(*word))
         }
         _ => false,
     }
@@ -153,19 +205,39 @@ fn compare(from: &Value, to: &Value, path: &str, found: &mut Vec<String>) {
     let (Some(from), Some(to), false) = (from.as_object(), to.as_object(), is_free(from)) else {
         return found.push(format!("{path}: anything against a type"));
     };
-    let word = |rules: &Map<String, Value>| rules.get("type").and_then(Value::as_str).unwrap_or("anything").to_owned();
+    let word = |rules: &Map<String, Value>| {
+        rules
+            .get("type")
+            .and_then(Value::as_str)
+            .unwrap_or("anything")
+            .to_owned()
+    };
     if word(from) != word(to) {
         return found.push(format!("{path}: {} against {}", word(from), word(to)));
     }
-    for (key, schema) in from.get("properties").and_then(Value::as_object).into_iter().flatten() {
-        let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+    for (key, schema) in from
+        .get("properties")
+        .and_then(Value::as_object)
+        .into_iter()
+        .flatten()
+    {
+        let path = if path.is_empty() {
+            key.clone()
+        } else {
+            format!("{path}.{key}")
+        };
         match child(to, key) {
             Some(other) => compare(schema, other, &path, found),
             None => found.push(path),
         }
     }
     for keyword in ["items", "additionalProperties"] {
-        let Some(schema) = from.get(keyword).filter(|schema| !schema.is_boolean() || is_free(schema)) else { continue };
+        let Some(schema) = from
+            .get(keyword)
+            .filter(|schema| !schema.is_boolean() || is_free(schema))
+        else {
+            continue;
+        };
         match to.get(keyword) {
             Some(other) => compare(schema, other, &format!("{path}[]"), found),
             None => found.push(format!("{path}[]")),
@@ -185,7 +257,10 @@ fn differ(one: &Value, other: &Value, path: &str, found: &mut Vec<String>) {
         (Value::Object(a), Value::Object(b)) => {
             let keys: std::collections::BTreeSet<&String> = a.keys().chain(b.keys()).collect();
             for key in keys {
-                let (a, b) = (a.get(key).unwrap_or(&Value::Null), b.get(key).unwrap_or(&Value::Null));
+                let (a, b) = (
+                    a.get(key).unwrap_or(&Value::Null),
+                    b.get(key).unwrap_or(&Value::Null),
+                );
                 differ(a, b, &format!("{path}.{key}"), found);
             }
         }

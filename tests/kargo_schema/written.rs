@@ -7,7 +7,10 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use tidewaiter::kargo::{
     Freight, HealthState, Phase, Promotion, Stage, StepStatus, Timestamp, VerificationPhase,
-    artifact::{AnalysisRunReference, Artifact, Chart, FreightCollection, GitCommit, Image, Origin, VerificationInfo},
+    artifact::{
+        AnalysisRunReference, Artifact, Chart, FreightCollection, GitCommit, Image, Origin,
+        VerificationInfo,
+    },
     freight::{ApprovedStage, CurrentStage, FreightStatus, VerifiedStage},
     promotion::{HealthCheck, PromotionStatus, StepMetadata},
     stage::{Condition, Health, Hold, PromotionReference, StageStatus},
@@ -31,14 +34,22 @@ fn freight() -> Freight {
     .unwrap();
     freight.alias = "calm-otter".into();
     freight.discovered_at = Some(noon());
-    freight.commits = vec![GitCommit { repo_url: "https://h.example/o/r".into(), id: "74291c2".into(), ..GitCommit::default() }];
+    freight.commits = vec![GitCommit {
+        repo_url: "https://h.example/o/r".into(),
+        id: "74291c2".into(),
+        ..GitCommit::default()
+    }];
     freight.images = vec![Image {
         repo_url: "org/app".into(),
         tag: "2.3.1".into(),
         annotations: BTreeMap::from([("a".into(), "b".into())]),
         ..Image::default()
     }];
-    freight.charts = vec![Chart { repo_url: "oci://h.example/c".into(), version: "1.0.0".into(), ..Chart::default() }];
+    freight.charts = vec![Chart {
+        repo_url: "oci://h.example/c".into(),
+        version: "1.0.0".into(),
+        ..Chart::default()
+    }];
     freight.artifacts = vec![Artifact {
         artifact_type: "npm".into(),
         subscription_name: "lib".into(),
@@ -55,7 +66,11 @@ fn verification() -> VerificationInfo {
         start_time: Some(noon()),
         phase: Some(VerificationPhase::Successful),
         message: "fine".into(),
-        analysis_run: Some(AnalysisRunReference { namespace: "shop".into(), name: "run".into(), phase: "Successful".into() }),
+        analysis_run: Some(AnalysisRunReference {
+            namespace: "shop".into(),
+            name: "run".into(),
+            phase: "Successful".into(),
+        }),
         finish_time: Some(noon()),
     }
 }
@@ -74,7 +89,10 @@ fn promotion_status() -> PromotionStatus {
         message: "waits".into(),
         freight: Some(freight().reference()),
         freight_collection: Some(collection()),
-        health_checks: vec![HealthCheck { uses: "argocd-update".into(), config: Some(json!({"apps": [{"name": "a"}]})) }],
+        health_checks: vec![HealthCheck {
+            uses: "argocd-update".into(),
+            config: Some(json!({"apps": [{"name": "a"}]})),
+        }],
         started_at: Some(noon()),
         finished_at: Some(noon()),
         current_step: 3,
@@ -88,7 +106,11 @@ fn promotion_status() -> PromotionStatus {
                 message: "again".into(),
                 continue_on_error: true,
             },
-            StepMetadata { alias: "skipped".into(), status: Some(StepStatus::Skipped), ..StepMetadata::default() },
+            StepMetadata {
+                alias: "skipped".into(),
+                status: Some(StepStatus::Skipped),
+                ..StepMetadata::default()
+            },
         ],
         state: Some(json!({
             "push": {"commit": "74291c2", "branch": "main"},
@@ -141,7 +163,9 @@ fn stage_status() -> StageStatus {
         created_at: Some(noon()),
     };
     StageStatus {
-        conditions: ["Ready", "Reconciling", "Healthy", "Promoting", "Verified"].map(condition).to_vec(),
+        conditions: ["Ready", "Reconciling", "Healthy", "Promoting", "Verified"]
+            .map(condition)
+            .to_vec(),
         last_handled_refresh: "token".into(),
         freight_history: vec![collection(), FreightCollection::new([])],
         freight_summary: "calm-otter".into(),
@@ -152,7 +176,10 @@ fn stage_status() -> StageStatus {
             output: Some(json!({"a": 1})),
         }),
         observed_generation: 4,
-        current_promotion: Some(PromotionReference { name: "prod.x.y".into(), ..PromotionReference::default() }),
+        current_promotion: Some(PromotionReference {
+            name: "prod.x.y".into(),
+            ..PromotionReference::default()
+        }),
         last_promotion: Some(reference(promotion_status())),
         auto_promotion_enabled: true,
         metadata: BTreeMap::from([("any".into(), json!({"thing": [1]}))]),
@@ -172,19 +199,41 @@ fn stage(status: StageStatus) -> Stage {
         }
     }))
     .unwrap();
-    stage.metadata = ObjectMeta { finalizers: Some(vec!["kargo.akuity.io/finalizer".into()]), ..stage.metadata };
+    stage.metadata = ObjectMeta {
+        finalizers: Some(vec!["kargo.akuity.io/finalizer".into()]),
+        ..stage.metadata
+    };
     stage.status = status;
     stage
 }
 
 fn freight_status() -> FreightStatus {
     FreightStatus {
-        currently_in: BTreeMap::from([("test".into(), CurrentStage { since: Some(noon()) }), ("uat".into(), CurrentStage::default())]),
+        currently_in: BTreeMap::from([
+            (
+                "test".into(),
+                CurrentStage {
+                    since: Some(noon()),
+                },
+            ),
+            ("uat".into(), CurrentStage::default()),
+        ]),
         verified_in: BTreeMap::from([
-            ("test".into(), VerifiedStage { verified_at: Some(noon()), longest_soak: "1h0m0s".into() }),
+            (
+                "test".into(),
+                VerifiedStage {
+                    verified_at: Some(noon()),
+                    longest_soak: "1h0m0s".into(),
+                },
+            ),
             ("uat".into(), VerifiedStage::default()),
         ]),
-        approved_for: BTreeMap::from([("prod".into(), ApprovedStage { approved_at: Some(noon()) })]),
+        approved_for: BTreeMap::from([(
+            "prod".into(),
+            ApprovedStage {
+                approved_at: Some(noon()),
+            },
+        )]),
         metadata: BTreeMap::from([("any".into(), json!({"thing": 1}))]),
     }
 }
@@ -194,7 +243,14 @@ pub fn all() -> Vec<Written> {
     let mut fresh = freight();
     fresh.status = freight_status();
     vec![
-        ("promotions", "pending", object(promotion(PromotionStatus { phase: Phase::Pending, ..PromotionStatus::default() }))),
+        (
+            "promotions",
+            "pending",
+            object(promotion(PromotionStatus {
+                phase: Phase::Pending,
+                ..PromotionStatus::default()
+            })),
+        ),
         ("promotions", "full", object(promotion(promotion_status()))),
         ("stages", "new", object(stage(StageStatus::default()))),
         ("stages", "full", object(stage(stage_status()))),
@@ -204,7 +260,10 @@ pub fn all() -> Vec<Written> {
             object(stage(StageStatus {
                 last_promotion: Some(PromotionReference {
                     name: "prod.x.y".into(),
-                    status: Some(PromotionStatus { phase: Phase::Aborted, ..PromotionStatus::default() }),
+                    status: Some(PromotionStatus {
+                        phase: Phase::Aborted,
+                        ..PromotionStatus::default()
+                    }),
                     ..PromotionReference::default()
                 }),
                 health: Some(Health::default()),
@@ -220,14 +279,34 @@ pub fn all() -> Vec<Written> {
 pub fn wrong() -> Vec<(&'static str, Value, &'static str)> {
     vec![
         ("/status/new", json!(1), ".status.new: would be pruned"),
-        ("/status/stepExecutionMetadata/0/try", json!(1), "would be pruned"),
-        ("/status/startedAt", json!("2026-08-21T12:00:00.5Z"), "no date-time"),
+        (
+            "/status/stepExecutionMetadata/0/try",
+            json!(1),
+            "would be pruned",
+        ),
+        (
+            "/status/startedAt",
+            json!("2026-08-21T12:00:00.5Z"),
+            "no date-time",
+        ),
         ("/status/startedAt", Value::Null, "is no \"string\""),
         ("/status/currentStep", json!("1"), "is no \"integer\""),
         ("/status/freight/origin", json!({}), "\"kind\" is required"),
-        ("/status/freight/origin/kind", json!("Shelf"), "is not one of"),
-        ("/status/stepExecutionMetadata/0/errorCount", json!(5_000_000_000_i64), "no int32"),
-        ("/status/freightCollection", json!({"items": {}}), "\"id\" is required"),
+        (
+            "/status/freight/origin/kind",
+            json!("Shelf"),
+            "is not one of",
+        ),
+        (
+            "/status/stepExecutionMetadata/0/errorCount",
+            json!(5_000_000_000_i64),
+            "no int32",
+        ),
+        (
+            "/status/freightCollection",
+            json!({"items": {}}),
+            "\"id\" is required",
+        ),
         ("/spec/steps", json!([]), "minItems"),
         ("/spec/stage", json!("UPPER"), "does not match"),
         ("/spec/stage", json!(""), "minLength"),

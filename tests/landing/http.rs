@@ -32,7 +32,11 @@ async fn closed_door() -> (u16, mpsc::UnboundedReceiver<String>) {
                 }
             }
             let text = String::from_utf8_lossy(&request).into_owned();
-            let login = text.lines().find_map(|l| l.strip_prefix("Authorization: ")).unwrap_or("none").to_owned();
+            let login = text
+                .lines()
+                .find_map(|l| l.strip_prefix("Authorization: "))
+                .unwrap_or("none")
+                .to_owned();
             sender.send(login).unwrap();
             let answer = "HTTP/1.1 401 No\r\nWWW-Authenticate: Basic realm=\"x\"\r\nContent-Length: 0\r\n\
                           Connection: close\r\n\r\n";
@@ -57,7 +61,10 @@ fn world_of_a_user() -> World {
     );
     fs::write(home.join(".netrc"), "default login me password netrc\n").unwrap();
     let config = home.join(".gitconfig");
-    let text = format!("[credential]\n\thelper = {}\n", home.join("helper").display());
+    let text = format!(
+        "[credential]\n\thelper = {}\n",
+        home.join("helper").display()
+    );
     fs::write(&config, text).unwrap();
     let config = config.display().to_string();
     world.restart_with([("GIT_CONFIG_GLOBAL", config.as_str())]);
@@ -69,24 +76,46 @@ async fn a_secret_goes_alone() {
     let world = world_of_a_user();
     let (port, mut logins) = closed_door().await;
     let url: RepoUrl = format!("http://127.0.0.1:{port}/o/r").parse().unwrap();
-    let login = Login::Password { username: "u".into(), password: "s3cret".into() };
-    let credential = Credential::Secret { scope: "a@1".into(), login };
+    let login = Login::Password {
+        username: "u".into(),
+        password: "s3cret".into(),
+    };
+    let credential = Credential::Secret {
+        scope: "a@1".into(),
+        login,
+    };
     let mirror = world.mirrors.mirror(&url, &credential).await.unwrap();
-    let error = Landers::default().land(request(writer(&mirror, "a"), "main")).await.unwrap_err();
-    assert_eq!(error.trouble(), Some(Trouble::Unauthorised), "{}", whole(&error));
+    let error = Landers::default()
+        .land(request(writer(&mirror, "a"), "main"))
+        .await
+        .unwrap_err();
+    assert_eq!(
+        error.trouble(),
+        Some(Trouble::Unauthorised),
+        "{}",
+        whole(&error)
+    );
     assert!(!whole(&error).contains("s3cret"), "{}", whole(&error));
     let logins = seen(&mut logins);
     let ours = "Basic dTpzM2NyZXQ=";
-    assert!(logins.iter().all(|login| login == "none" || login == ours), "{logins:?}");
+    assert!(
+        logins.iter().all(|login| login == "none" || login == ours),
+        "{logins:?}"
+    );
     assert!(logins.iter().any(|login| login == ours), "{logins:?}");
-    assert!(!world.dir.path().join("home/asked").exists(), "the user's helper was asked, or told our token");
+    assert!(
+        !world.dir.path().join("home/asked").exists(),
+        "the user's helper was asked, or told our token"
+    );
 }
 
 #[tokio::test]
 async fn the_login_of_an_address_goes_alone_too() {
     let world = world_of_a_user();
     let (port, mut logins) = closed_door().await;
-    let url: RepoUrl = format!("http://u:s3cret@127.0.0.1:{port}/o/r").parse().unwrap();
+    let url: RepoUrl = format!("http://u:s3cret@127.0.0.1:{port}/o/r")
+        .parse()
+        .unwrap();
     let mirror = world.mirrors.mirror(&url, &Credential::User).await.unwrap();
     let error = mirror.fetch(&[branch("main")]).await.unwrap_err();
     assert!(!whole(&error).contains("s3cret"), "{}", whole(&error));

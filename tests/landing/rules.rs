@@ -32,7 +32,10 @@ async fn one_refused_commit_does_not_take_the_batch_with_it() {
     for (n, ended) in join_all(all).await.into_iter().enumerate() {
         match ended {
             Err(LandError::Refused { words, .. }) if n == 13 => {
-                assert!(words.contains("policy 7: a message must not say that"), "{words}");
+                assert!(
+                    words.contains("policy 7: a message must not say that"),
+                    "{words}"
+                );
             }
             Ok(_) if n != 13 => {}
             other => panic!("{n}: {other:?}"),
@@ -54,7 +57,9 @@ async fn a_protected_branch_is_not_searched_for_the_one_at_fault() {
     let (mirror, landers) = (world.mirror().await, Landers::default());
     let all = (0..20).map(|n| landers.land(request(writer(&mirror, &format!("f{n:02}")), "main")));
     for ended in join_all(all).await {
-        let Err(LandError::Refused { words, .. }) = ended else { panic!("{ended:?}") };
+        let Err(LandError::Refused { words, .. }) = ended else {
+            panic!("{ended:?}")
+        };
         assert!(words.contains("not allowed to push code"), "{words}");
     }
     assert!(world.counts().pushes <= 4, "{:?}", world.counts());
@@ -66,14 +71,20 @@ async fn who_stood_on_a_refused_member_tries_again_without_it() {
     world.hook("pre-receive", NO_SECRETS_PLEASE);
     let (mirror, landers) = (world.mirror().await, Landers::default());
     let mut first = writer(&mirror, "first");
-    first.before = Some(std::sync::Arc::new(|_| std::thread::sleep(std::time::Duration::from_millis(200))));
+    first.before = Some(std::sync::Arc::new(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(200))
+    }));
     let mut bad = writer(&mirror, "bad");
     bad.message = "FORBIDDEN".to_owned();
     let mut after = writer(&mirror, "after");
     after.conflicts_with = Some("bad".to_owned());
-    let ended = join_all([first, bad, after].map(|writer| landers.land(request(writer, "main")))).await;
+    let ended =
+        join_all([first, bad, after].map(|writer| landers.land(request(writer, "main")))).await;
     assert!(ended[0].is_ok() && ended[2].is_ok(), "{ended:?}");
-    assert!(matches!(ended[1], Err(LandError::Refused { .. })), "{ended:?}");
+    assert!(
+        matches!(ended[1], Err(LandError::Refused { .. })),
+        "{ended:?}"
+    );
     assert_eq!(world.files("main"), ["README", "after", "first"]);
 }
 
@@ -81,22 +92,46 @@ async fn who_stood_on_a_refused_member_tries_again_without_it() {
 async fn a_remote_that_is_not_there() {
     let world = World::new();
     let url: RepoUrl = "/nonexistent/r.git".parse().unwrap();
-    let mirror = world.mirrors.mirror(&url, &tidewaiter::git::credentials::Credential::User).await.unwrap();
-    let error = Landers::default().land(request(writer(&mirror, "a"), "main")).await.unwrap_err();
-    assert_eq!(error.trouble(), Some(Trouble::NotFound), "{}", whole(&error));
+    let mirror = world
+        .mirrors
+        .mirror(&url, &tidewaiter::git::credentials::Credential::User)
+        .await
+        .unwrap();
+    let error = Landers::default()
+        .land(request(writer(&mirror, "a"), "main"))
+        .await
+        .unwrap_err();
+    assert_eq!(
+        error.trouble(),
+        Some(Trouble::NotFound),
+        "{}",
+        whole(&error)
+    );
 }
 
 #[tokio::test]
 async fn passwords_stay_out_of_every_error() {
     let world = World::new();
     let url: RepoUrl = "http://u:s3cret@127.0.0.1:1/o/r".parse().unwrap();
-    let mirror = world.mirrors.mirror(&url, &tidewaiter::git::credentials::Credential::User).await.unwrap();
+    let mirror = world
+        .mirrors
+        .mirror(&url, &tidewaiter::git::credentials::Credential::User)
+        .await
+        .unwrap();
     let error = mirror.fetch(&[branch("main")]).await.unwrap_err();
     assert!(!whole(&error).contains("s3cret"), "{}", whole(&error));
     assert!(whole(&error).contains("127.0.0.1"), "{}", whole(&error));
-    let budget = LandBudget { max_attempts: 2, time: std::time::Duration::from_millis(1500) };
-    let error =
-        Landers::default().land(LandRequest { budget, ..request(writer(&mirror, "a"), "main") }).await.unwrap_err();
+    let budget = LandBudget {
+        max_attempts: 2,
+        time: std::time::Duration::from_millis(1500),
+    };
+    let error = Landers::default()
+        .land(LandRequest {
+            budget,
+            ..request(writer(&mirror, "a"), "main")
+        })
+        .await
+        .unwrap_err();
     assert!(!whole(&error).contains("s3cret"), "{}", whole(&error));
     assert!(!mirror.path().display().to_string().contains("s3cret"));
     assert!(!format!("{mirror:?}").contains("s3cret"));

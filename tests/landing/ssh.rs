@@ -43,14 +43,24 @@ impl Ssh {
     }
 
     fn url(&self) -> RepoUrl {
-        format!("ssh://git@h.example{}", self.world.remote()).parse().unwrap()
+        format!("ssh://git@h.example{}", self.world.remote())
+            .parse()
+            .unwrap()
     }
 
     async fn fetch(&self, credential: &Credential) -> std::sync::Arc<Mirror> {
-        let mirror = self.world.mirrors.mirror(&self.url(), credential).await.unwrap();
+        let mirror = self
+            .world
+            .mirrors
+            .mirror(&self.url(), credential)
+            .await
+            .unwrap();
         for _ in 0..2 {
             let tips = mirror.fetch(&[branch("main")]).await.unwrap();
-            assert_eq!(tips.get(&branch("main")).commit(), self.world.remote_tip("main").as_ref());
+            assert_eq!(
+                tips.get(&branch("main")).commit(),
+                self.world.remote_tip("main").as_ref()
+            );
         }
         mirror
     }
@@ -63,11 +73,15 @@ impl Ssh {
 }
 
 fn control_path(call: &str) -> Option<&str> {
-    call.split(' ').find_map(|word| word.strip_prefix("ControlPath="))
+    call.split(' ')
+        .find_map(|word| word.strip_prefix("ControlPath="))
 }
 
 fn key(scope: &str) -> Credential {
-    Credential::Secret { scope: scope.to_owned(), login: Login::SshKey("KEY".to_owned()) }
+    Credential::Secret {
+        scope: scope.to_owned(),
+        login: Login::SshKey("KEY".to_owned()),
+    }
 }
 
 #[tokio::test]
@@ -79,35 +93,69 @@ async fn a_scope_shares_its_connections_with_nobody_else() {
     let a = ssh.calls();
     ssh.fetch(&key("b@1")).await;
     let b = ssh.calls();
-    let paths: Vec<_> = [&user, &a, &b].map(|calls| control_path(&calls[0]).unwrap()).into();
+    let paths: Vec<_> = [&user, &a, &b]
+        .map(|calls| control_path(&calls[0]).unwrap())
+        .into();
     for (calls, path) in [&user, &a, &b].into_iter().zip(&paths) {
-        assert!(calls.len() >= 2 && calls.iter().all(|call| control_path(call) == Some(path)), "{calls:?}");
-        assert!(path.ends_with("/%C") && path.len() - 2 + 40 + 17 < 108, "{path}");
+        assert!(
+            calls.len() >= 2 && calls.iter().all(|call| control_path(call) == Some(path)),
+            "{calls:?}"
+        );
+        assert!(
+            path.ends_with("/%C") && path.len() - 2 + 40 + 17 < 108,
+            "{path}"
+        );
     }
-    assert!(paths[0] != paths[1] && paths[1] != paths[2] && paths[0] != paths[2], "{paths:?}");
+    assert!(
+        paths[0] != paths[1] && paths[1] != paths[2] && paths[0] != paths[2],
+        "{paths:?}"
+    );
     assert!(!user[0].contains("IdentitiesOnly") && a[0].contains("IdentitiesOnly=yes"));
-    assert!(a[0].starts_with("-F none "), "other keys of the user's configuration would be offered: {}", a[0]);
+    assert!(
+        a[0].starts_with("-F none "),
+        "other keys of the user's configuration would be offered: {}",
+        a[0]
+    );
     let modes = fs::read_to_string(ssh.bin.join("modes")).unwrap();
     assert!(modes.lines().all(|mode| mode == "600"), "{modes}");
-    assert!(fs::read_to_string(ssh.bin.join("keys")).unwrap().lines().all(|line| line == "KEY"));
-    let left = fs::read_dir(ssh.world.dir.path().join("more-mirrors/keys")).unwrap().count();
+    assert!(
+        fs::read_to_string(ssh.bin.join("keys"))
+            .unwrap()
+            .lines()
+            .all(|line| line == "KEY")
+    );
+    let left = fs::read_dir(ssh.world.dir.path().join("more-mirrors/keys"))
+        .unwrap()
+        .count();
     assert_eq!(left, 0, "key files go with their command");
 }
 
 #[tokio::test]
 async fn the_users_own_sharing_is_left_alone() {
     let ssh = Ssh::new(&[]);
-    fs::write(ssh.bin.join("ssh-config"), "controlmaster auto\ncontrolpath /home/u/cm\n").unwrap();
+    fs::write(
+        ssh.bin.join("ssh-config"),
+        "controlmaster auto\ncontrolpath /home/u/cm\n",
+    )
+    .unwrap();
     ssh.fetch(&Credential::User).await;
     assert!(ssh.calls().iter().all(|call| control_path(call).is_none()));
     // A Secret's login must not come in by the user's connection.
     ssh.fetch(&key("a@1")).await;
-    assert!(ssh.calls().iter().all(|call| control_path(call).is_some_and(|path| path != "/home/u/cm")));
+    assert!(
+        ssh.calls()
+            .iter()
+            .all(|call| control_path(call).is_some_and(|path| path != "/home/u/cm"))
+    );
 }
 
 #[tokio::test]
 async fn the_users_own_ssh_command_is_left_alone() {
     let ssh = Ssh::new(&[("GIT_SSH_COMMAND", "ssh -v"), ("GIT_SSH_VARIANT", "ssh")]);
     ssh.fetch(&Credential::User).await;
-    assert!(ssh.calls().iter().all(|call| control_path(call).is_none() && call.starts_with("-v")));
+    assert!(
+        ssh.calls()
+            .iter()
+            .all(|call| control_path(call).is_none() && call.starts_with("-v"))
+    );
 }

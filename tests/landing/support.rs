@@ -51,11 +51,25 @@ fn child_env(dir: &Path) -> Vec<(String, String)> {
     .into()
 }
 
-fn git_program<'a>(dir: &Path, program: &Path, extra: impl IntoIterator<Item = (&'a str, &'a str)>) -> Git {
-    let extra = extra.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
-    let env = child_env(dir).into_iter().chain(extra).map(|(name, value)| (name.into(), value.into())).collect();
-    let settings =
-        GitSettings { program: program.to_owned(), env, deadline: Duration::from_secs(60), history_limit: 100_000 };
+fn git_program<'a>(
+    dir: &Path,
+    program: &Path,
+    extra: impl IntoIterator<Item = (&'a str, &'a str)>,
+) -> Git {
+    let extra = extra
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let env = child_env(dir)
+        .into_iter()
+        .chain(extra)
+        .map(|(name, value)| (name.into(), value.into()))
+        .collect();
+    let settings = GitSettings {
+        program: program.to_owned(),
+        env,
+        deadline: Duration::from_secs(60),
+        history_limit: 100_000,
+    };
     Git::new(settings, Counters::default())
 }
 
@@ -76,7 +90,10 @@ impl World {
     pub fn with_wrapper(before: &str) -> Self {
         let world = Self::with_program("./git-wrapper");
         let path = world.dir.path().join("git-wrapper");
-        script(&path, &format!("dir=$(dirname \"$0\")\n{before}\nexec git \"$@\""));
+        script(
+            &path,
+            &format!("dir=$(dirname \"$0\")\n{before}\nexec git \"$@\""),
+        );
         world.outside("main", "README", "one", None);
         world
     }
@@ -84,7 +101,11 @@ impl World {
     fn with_program(program: &str) -> Self {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir(dir.path().join("home")).unwrap();
-        let program = if program == "git" { PathBuf::from(program) } else { dir.path().join(program) };
+        let program = if program == "git" {
+            PathBuf::from(program)
+        } else {
+            dir.path().join(program)
+        };
         let git = git_program(dir.path(), &program, []);
         let mirrors = Mirrors::open(&dir.path().join("mirrors"), git.clone()).unwrap();
         let world = Self { dir, mirrors, git };
@@ -95,7 +116,8 @@ impl World {
     /// A new run, with more in the environment of every git.
     pub fn restart_with<'a>(&mut self, extra: impl IntoIterator<Item = (&'a str, &'a str)>) {
         self.git = git_program(self.dir.path(), Path::new("git"), extra);
-        self.mirrors = Mirrors::open(&self.dir.path().join("more-mirrors"), self.git.clone()).unwrap();
+        self.mirrors =
+            Mirrors::open(&self.dir.path().join("more-mirrors"), self.git.clone()).unwrap();
     }
 
     pub fn remote(&self) -> String {
@@ -107,7 +129,10 @@ impl World {
     }
 
     pub async fn mirror(&self) -> Arc<Mirror> {
-        self.mirrors.mirror(&self.url(), &Credential::User).await.unwrap()
+        self.mirrors
+            .mirror(&self.url(), &Credential::User)
+            .await
+            .unwrap()
     }
 
     pub fn counts(&self) -> CounterSnapshot {
@@ -120,29 +145,57 @@ impl World {
     }
 
     /// Somebody else commits straight into the remote.
-    pub fn outside(&self, branch: &str, file: &str, text: &str, mark: Option<&HeaderKey>) -> CommitId {
+    pub fn outside(
+        &self,
+        branch: &str,
+        file: &str,
+        text: &str,
+        mark: Option<&HeaderKey>,
+    ) -> CommitId {
         let repository = git2::Repository::open_bare(self.remote()).unwrap();
         let name = format!("refs/heads/{branch}");
-        let tip = repository.refname_to_id(&name).ok().map(|id| id.to_string().parse().unwrap());
+        let tip = repository
+            .refname_to_id(&name)
+            .ok()
+            .map(|id| id.to_string().parse().unwrap());
         let (commit, _) = commit_file(&repository, tip.as_ref(), file, text, text, mark);
-        repository.reference(&name, git2::Oid::from_str(commit.as_str()).unwrap(), true, "").unwrap();
+        repository
+            .reference(
+                &name,
+                git2::Oid::from_str(commit.as_str()).unwrap(),
+                true,
+                "",
+            )
+            .unwrap();
         commit
     }
 
     /// The commit that the remote's branch is at.
     pub fn remote_tip(&self, branch: &str) -> Option<CommitId> {
         let repository = git2::Repository::open_bare(self.remote()).unwrap();
-        repository.refname_to_id(&format!("refs/heads/{branch}")).ok().map(|id| id.to_string().parse().unwrap())
+        repository
+            .refname_to_id(&format!("refs/heads/{branch}"))
+            .ok()
+            .map(|id| id.to_string().parse().unwrap())
     }
 
     pub fn files(&self, branch: &str) -> Vec<String> {
-        self.run(&["ls-tree", "-r", "--name-only", branch]).lines().map(str::to_owned).collect()
+        self.run(&["ls-tree", "-r", "--name-only", branch])
+            .lines()
+            .map(str::to_owned)
+            .collect()
     }
 
     pub fn is_on(&self, commit: &CommitId, branch: &str) -> bool {
-        self.run(&["branch", "--contains", commit.as_str(), "--format", "%(refname:short)"])
-            .lines()
-            .any(|line| line == branch)
+        self.run(&[
+            "branch",
+            "--contains",
+            commit.as_str(),
+            "--format",
+            "%(refname:short)",
+        ])
+        .lines()
+        .any(|line| line == branch)
     }
 
     pub fn hook(&self, name: &str, script: &str) {
@@ -157,14 +210,30 @@ impl World {
 pub fn script(path: &Path, text: &str) {
     let draft = path.with_extension("draft");
     fs::write(&draft, format!("#!/bin/sh\n{text}\n")).unwrap();
-    assert!(Command::new("cp").arg(&draft).arg(path).status().unwrap().success());
+    assert!(
+        Command::new("cp")
+            .arg(&draft)
+            .arg(path)
+            .status()
+            .unwrap()
+            .success()
+    );
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
 pub fn run_git(dir: &Path, cwd: &Path, args: &[&str]) -> String {
     let cwd = if cwd.is_dir() { cwd } else { dir };
-    let output = Command::new("git").args(args).current_dir(cwd).envs(child_env(dir)).output().unwrap();
-    assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    let output = Command::new("git")
+        .args(args)
+        .current_dir(cwd)
+        .envs(child_env(dir))
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "git {args:?}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     String::from_utf8(output.stdout).unwrap()
 }
 
@@ -177,21 +246,38 @@ pub fn commit_file(
     message: &str,
     mark: Option<&HeaderKey>,
 ) -> (CommitId, bool) {
-    let parent = tip.map(|id| repository.find_commit(git2::Oid::from_str(id.as_str()).unwrap()).unwrap());
+    let parent = tip.map(|id| {
+        repository
+            .find_commit(git2::Oid::from_str(id.as_str()).unwrap())
+            .unwrap()
+    });
     let tree = parent.as_ref().map(|commit| commit.tree().unwrap());
     let mut builder = repository.treebuilder(tree.as_ref()).unwrap();
-    builder.insert(file, repository.blob(text.as_bytes()).unwrap(), 0o100_644).unwrap();
+    builder
+        .insert(file, repository.blob(text.as_bytes()).unwrap(), 0o100_644)
+        .unwrap();
     let changed = builder.write().unwrap();
     let same = tree.is_some_and(|tree| tree.id() == changed);
     let changed = repository.find_tree(changed).unwrap();
-    let person = git2::Signature::new("t", "t@example.org", &git2::Time::new(1_700_000_000, 0)).unwrap();
+    let person =
+        git2::Signature::new("t", "t@example.org", &git2::Time::new(1_700_000_000, 0)).unwrap();
     let parents: Vec<_> = parent.iter().collect();
-    let buffer = repository.commit_create_buffer(&person, &person, message, &changed, &parents).unwrap();
+    let buffer = repository
+        .commit_create_buffer(&person, &person, message, &changed, &parents)
+        .unwrap();
     let mut text = buffer.as_str().unwrap().to_owned();
     if let Some(mark) = mark {
-        text = text.replacen("\n\n", &format!("\ntidewaiter {} {}\n\n", mark.promotion_uid, mark.step), 1);
+        text = text.replacen(
+            "\n\n",
+            &format!("\ntidewaiter {} {}\n\n", mark.promotion_uid, mark.step),
+            1,
+        );
     }
-    let id = repository.odb().unwrap().write(git2::ObjectType::Commit, text.as_bytes()).unwrap();
+    let id = repository
+        .odb()
+        .unwrap()
+        .write(git2::ObjectType::Commit, text.as_bytes())
+        .unwrap();
     (id.to_string().parse().unwrap(), !same)
 }
 
@@ -211,7 +297,10 @@ pub struct Writer {
 }
 
 pub fn header(uid: &str) -> HeaderKey {
-    HeaderKey { promotion_uid: uid.to_owned(), step: "commit".to_owned() }
+    HeaderKey {
+        promotion_uid: uid.to_owned(),
+        step: "commit".to_owned(),
+    }
 }
 
 pub fn writer(mirror: &Arc<Mirror>, file: &str) -> Writer {
@@ -232,20 +321,41 @@ impl Member for Writer {
         let call = self.calls.fetch_add(1, Ordering::SeqCst);
         if let Some(before) = self.before.clone() {
             // It may block.
-            tokio::task::spawn_blocking(move || before(call)).await.unwrap();
+            tokio::task::spawn_blocking(move || before(call))
+                .await
+                .unwrap();
         }
         let repository = git2::Repository::open_bare(self.mirror.path()).unwrap();
         if let Some(file) = &self.conflicts_with {
-            let tree =
-                repository.find_commit(git2::Oid::from_str(tip.unwrap().as_str()).unwrap()).unwrap().tree().unwrap();
+            let tree = repository
+                .find_commit(git2::Oid::from_str(tip.unwrap().as_str()).unwrap())
+                .unwrap()
+                .tree()
+                .unwrap();
             if tree.get_name(file).is_some() {
                 let message = format!("{file} was changed by both");
-                return Err(NotPlaced::Conflict { paths: vec![file.clone()], message });
+                return Err(NotPlaced::Conflict {
+                    paths: vec![file.clone()],
+                    message,
+                });
             }
         }
-        let (commit, changed) =
-            commit_file(&repository, tip, &self.file, &self.file, &self.message, Some(&self.header));
-        Ok(if changed { Placed::Commits { commits: vec![commit], replayed: call > 0 } } else { Placed::NoOp })
+        let (commit, changed) = commit_file(
+            &repository,
+            tip,
+            &self.file,
+            &self.file,
+            &self.message,
+            Some(&self.header),
+        );
+        Ok(if changed {
+            Placed::Commits {
+                commits: vec![commit],
+                replayed: call > 0,
+            }
+        } else {
+            Placed::NoOp
+        })
     }
 }
 
@@ -255,7 +365,10 @@ pub fn request(writer: Writer, to: &str) -> LandRequest {
         branch: branch(to),
         create: false,
         header: writer.header.clone(),
-        budget: LandBudget { max_attempts: 20, time: Duration::from_secs(60) },
+        budget: LandBudget {
+            max_attempts: 20,
+            time: Duration::from_secs(60),
+        },
         member: Arc::new(writer),
         progress: None,
     }

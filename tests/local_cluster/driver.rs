@@ -86,7 +86,13 @@ pub fn open_door() -> Options {
 }
 
 /// One HTTP request; the answer's code and JSON.
-pub async fn call(client: &kube::Client, method: Method, path: &str, media: &str, body: Value) -> (u16, Value) {
+pub async fn call(
+    client: &kube::Client,
+    method: Method,
+    path: &str,
+    media: &str,
+    body: Value,
+) -> (u16, Value) {
     let body = if body.is_null() {
         Vec::new()
     } else {
@@ -101,8 +107,8 @@ pub async fn call(client: &kube::Client, method: Method, path: &str, media: &str
     let response = client.send(request).await.unwrap();
     let code = response.status().as_u16();
     let bytes = response.into_body().collect().await.unwrap().to_bytes();
-    let value =
-        serde_json::from_slice(&bytes).unwrap_or_else(|_| Value::from(String::from_utf8_lossy(&bytes).into_owned()));
+    let value = serde_json::from_slice(&bytes)
+        .unwrap_or_else(|_| Value::from(String::from_utf8_lossy(&bytes).into_owned()));
     (code, value)
 }
 
@@ -138,7 +144,10 @@ impl Lines {
 }
 
 /// Asks again until there is an answer.
-pub async fn eventually<T, F: Future<Output = Option<T>>>(what: &str, mut ask: impl FnMut() -> F) -> T {
+pub async fn eventually<T, F: Future<Output = Option<T>>>(
+    what: &str,
+    mut ask: impl FnMut() -> F,
+) -> T {
     let ticks = futures::stream::repeat(()).then(|()| tokio::time::sleep(Duration::from_millis(5)));
     let asked = async {
         let mut ticks = std::pin::pin!(ticks);
@@ -187,7 +196,11 @@ pub fn promotion(name: &str) -> Value {
 }
 
 pub fn version(object: &Value) -> u64 {
-    object["metadata"]["resourceVersion"].as_str().unwrap().parse().unwrap()
+    object["metadata"]["resourceVersion"]
+        .as_str()
+        .unwrap()
+        .parse()
+        .unwrap()
 }
 
 pub fn labelled(mut object: Value, key: &str, value: &str) -> Value {

@@ -1,6 +1,8 @@
 //! Lists: pages, versions, selectors, and objects cut down to their metadata.
 
-use crate::driver::{CONFIG_MAPS, Driver, PROMOTIONS, config_map, labelled, namespace, open_door, promotion, version};
+use crate::driver::{
+    CONFIG_MAPS, Driver, PROMOTIONS, config_map, labelled, namespace, open_door, promotion, version,
+};
 use http::{Method, Request};
 use kube::api::{Api, ListParams};
 use kube::core::PartialObjectMeta;
@@ -17,7 +19,9 @@ fn names(list: &Value) -> Vec<String> {
 async fn with_maps(count: usize) -> Driver {
     let driver = Driver::new().await;
     for index in 0..count {
-        driver.create(CONFIG_MAPS, config_map(&format!("c{index}"))).await;
+        driver
+            .create(CONFIG_MAPS, config_map(&format!("c{index}")))
+            .await;
     }
     driver
 }
@@ -31,7 +35,10 @@ async fn all_pages_are_one_snapshot() {
 
     // What happens between pages is not seen: a change, a deletion, a creation.
     driver
-        .merge(&format!("{CONFIG_MAPS}/c2"), json!({"data": {"a": "changed"}}))
+        .merge(
+            &format!("{CONFIG_MAPS}/c2"),
+            json!({"data": {"a": "changed"}}),
+        )
         .await;
     driver.delete(&format!("{CONFIG_MAPS}/c3")).await;
     driver.create(CONFIG_MAPS, config_map("c25")).await;
@@ -63,7 +70,13 @@ async fn pages_expire_with_the_history() {
     driver.cluster.compact_history();
     let (code, answer) = driver.get(&format!("{CONFIG_MAPS}?continue={token}")).await;
     assert_eq!((code, &answer["reason"]), (410, &json!("Expired")));
-    assert_eq!(driver.get(&format!("{CONFIG_MAPS}?continue=rubbish")).await.0, 400);
+    assert_eq!(
+        driver
+            .get(&format!("{CONFIG_MAPS}?continue=rubbish"))
+            .await
+            .0,
+        400
+    );
 }
 
 #[tokio::test]
@@ -75,10 +88,22 @@ async fn versions_of_lists() {
     for (query, code, count) in [
         ("".to_owned(), 200, 2),
         ("resourceVersion=0".to_owned(), 200, 2),
-        ("resourceVersion=0&resourceVersionMatch=NotOlderThan".to_owned(), 200, 2),
+        (
+            "resourceVersion=0&resourceVersionMatch=NotOlderThan".to_owned(),
+            200,
+            2,
+        ),
         (format!("resourceVersion={old}"), 200, 2),
-        (format!("resourceVersion={old}&resourceVersionMatch=Exact"), 200, 1),
-        (format!("resourceVersion={new}&resourceVersionMatch=Exact"), 200, 2),
+        (
+            format!("resourceVersion={old}&resourceVersionMatch=Exact"),
+            200,
+            1,
+        ),
+        (
+            format!("resourceVersion={new}&resourceVersionMatch=Exact"),
+            200,
+            2,
+        ),
         (format!("resourceVersion={old}&limit=5"), 200, 1),
         (
             format!("resourceVersion={old}&limit=5&resourceVersionMatch=NotOlderThan"),
@@ -86,8 +111,16 @@ async fn versions_of_lists() {
             2,
         ),
         (format!("resourceVersion={far}"), 504, 0),
-        (format!("resourceVersion={far}&resourceVersionMatch=Exact"), 504, 0),
-        ("resourceVersion=0&resourceVersionMatch=Exact".to_owned(), 400, 0),
+        (
+            format!("resourceVersion={far}&resourceVersionMatch=Exact"),
+            504,
+            0,
+        ),
+        (
+            "resourceVersion=0&resourceVersionMatch=Exact".to_owned(),
+            400,
+            0,
+        ),
         ("resourceVersionMatch=Exact".to_owned(), 400, 0),
         ("resourceVersion=x".to_owned(), 400, 0),
         ("limit=x".to_owned(), 400, 0),
@@ -113,8 +146,12 @@ async fn versions_of_lists() {
 async fn selectors_and_namespaces() {
     let driver = Driver::new().await;
     driver.create("/api/v1/namespaces", namespace("pay")).await;
-    driver.create(PROMOTIONS, labelled(promotion("a"), "shard", "eu")).await;
-    driver.create(PROMOTIONS, labelled(promotion("b"), "shard", "us")).await;
+    driver
+        .create(PROMOTIONS, labelled(promotion("a"), "shard", "eu"))
+        .await;
+    driver
+        .create(PROMOTIONS, labelled(promotion("b"), "shard", "us"))
+        .await;
     driver
         .create(
             &PROMOTIONS.replace("shop", "pay"),
@@ -123,10 +160,19 @@ async fn selectors_and_namespaces() {
         .await;
     let everywhere = "/apis/kargo.akuity.io/v1alpha1/promotions";
     for (path, expected) in [
-        (format!("{everywhere}?labelSelector=shard%3Deu"), vec!["c", "a"]),
-        (format!("{PROMOTIONS}?labelSelector=shard+in+(eu,us)"), vec!["a", "b"]),
+        (
+            format!("{everywhere}?labelSelector=shard%3Deu"),
+            vec!["c", "a"],
+        ),
+        (
+            format!("{PROMOTIONS}?labelSelector=shard+in+(eu,us)"),
+            vec!["a", "b"],
+        ),
         (format!("{PROMOTIONS}?labelSelector=!shard"), vec![]),
-        (format!("{PROMOTIONS}?fieldSelector=metadata.name%3Db"), vec!["b"]),
+        (
+            format!("{PROMOTIONS}?fieldSelector=metadata.name%3Db"),
+            vec!["b"],
+        ),
         (
             format!("{everywhere}?fieldSelector=metadata.namespace%3Dpay"),
             vec!["c"],
@@ -146,7 +192,10 @@ async fn metadata_alone() {
     let list = api.list_metadata(&ListParams::default()).await.unwrap();
     assert_eq!(list.items.len(), 1);
     let request = Request::get(format!("{PROMOTIONS}/p"))
-        .header("accept", "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1")
+        .header(
+            "accept",
+            "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
+        )
         .body(Vec::new())
         .unwrap();
     let raw: Value = driver.client.request(request).await.unwrap();
@@ -177,7 +226,10 @@ async fn discovery_lists_every_kind() {
     let (_, list) = driver.get("/apis/kargo.akuity.io/v1alpha1").await;
     let resources = list["resources"].as_array().unwrap();
     let find = |name: &str| resources.iter().find(|r| r["name"] == name).cloned();
-    assert_eq!(find("promotions").unwrap()["shortNames"], json!(["promo", "promos"]));
+    assert_eq!(
+        find("promotions").unwrap()["shortNames"],
+        json!(["promo", "promos"])
+    );
     assert!(find("promotions/status").is_some() && find("promotiontasks/status").is_none());
     assert_eq!(find("projects").unwrap()["namespaced"], false);
     assert_eq!(driver.get("/apis/kargo.akuity.io/v2").await.0, 404);
@@ -202,5 +254,11 @@ async fn history_ends_by_age() {
     let (_, first) = driver.get(&format!("{CONFIG_MAPS}?limit=1")).await;
     driver.create(CONFIG_MAPS, config_map("c")).await;
     let token = first["metadata"]["continue"].as_str().unwrap();
-    assert_eq!(driver.get(&format!("{CONFIG_MAPS}?continue={token}")).await.0, 410);
+    assert_eq!(
+        driver
+            .get(&format!("{CONFIG_MAPS}?continue={token}"))
+            .await
+            .0,
+        410
+    );
 }

@@ -1,6 +1,8 @@
 //! What writes make of objects.
 
-use crate::driver::{CONFIG_MAPS, Driver, FREIGHTS, PROMOTIONS, STAGES, call, config_map, promotion, stage, version};
+use crate::driver::{
+    CONFIG_MAPS, Driver, FREIGHTS, PROMOTIONS, STAGES, call, config_map, promotion, stage, version,
+};
 use http::Method;
 use serde_json::{Value, json};
 
@@ -59,7 +61,10 @@ async fn strict_validation_refuses_instead() {
     let path = format!("{PROMOTIONS}?fieldValidation=Strict");
     let (code, answer) = driver.call(Method::POST, &path, object).await;
     assert_eq!(code, 400);
-    assert!(answer["message"].as_str().unwrap().contains("spec.extra"), "{answer}");
+    assert!(
+        answer["message"].as_str().unwrap().contains("spec.extra"),
+        "{answer}"
+    );
 }
 
 #[tokio::test]
@@ -102,7 +107,10 @@ async fn generation_counts_changes_outside_metadata_and_status() {
         assert_eq!(code, 200, "{answer}");
         answer["metadata"]["generation"].clone()
     };
-    assert_eq!(generation(json!({"metadata": {"labels": {"a": "b"}}})).await, 1);
+    assert_eq!(
+        generation(json!({"metadata": {"labels": {"a": "b"}}})).await,
+        1
+    );
     assert_eq!(generation(json!({"spec": {"shard": "eu"}})).await, 2);
     assert_eq!(generation(json!({"spec": {"shard": "eu"}})).await, 2);
     assert_eq!(generation(json!({"metadata": {"generation": 77}})).await, 2);
@@ -151,7 +159,9 @@ async fn versions_and_uids_are_preconditions() {
     let driver = Driver::new().await;
     let made = driver.create(PROMOTIONS, promotion("p")).await;
     let old = version(&made).to_string();
-    let (_, after) = driver.merge(P_STATUS, json!({"status": {"phase": "Running"}})).await;
+    let (_, after) = driver
+        .merge(P_STATUS, json!({"status": {"phase": "Running"}}))
+        .await;
     let new = version(&after).to_string();
 
     let patch = |version: &str| json!({"metadata": {"resourceVersion": version}, "status": {"phase": "Failed"}});
@@ -164,22 +174,38 @@ async fn versions_and_uids_are_preconditions() {
     assert_eq!(code, 409);
     let mut other = made.clone();
     other["metadata"]["uid"] = "00000000-0000-4000-8000-000000000000".into();
-    other["metadata"].as_object_mut().unwrap().remove("resourceVersion");
+    other["metadata"]
+        .as_object_mut()
+        .unwrap()
+        .remove("resourceVersion");
     let (code, answer) = driver.call(Method::PUT, P, other.clone()).await;
-    assert_eq!(code, 422, "a PUT of a custom resource needs a version: {answer}");
+    assert_eq!(
+        code, 422,
+        "a PUT of a custom resource needs a version: {answer}"
+    );
     let (code, _) = driver
-        .merge(P, json!({"metadata": {"uid": "00000000-0000-4000-8000-000000000000"}}))
+        .merge(
+            P,
+            json!({"metadata": {"uid": "00000000-0000-4000-8000-000000000000"}}),
+        )
         .await;
     assert_eq!(code, 409);
 
-    let precondition =
-        |what: &str, value: &str| json!({"kind": "DeleteOptions", "apiVersion": "v1", "preconditions": {what: value}});
+    let precondition = |what: &str, value: &str| json!({"kind": "DeleteOptions", "apiVersion": "v1", "preconditions": {what: value}});
     for (what, value) in [("uid", "x"), ("resourceVersion", old.as_str())] {
-        let (code, answer) = driver.call(Method::DELETE, P, precondition(what, value)).await;
-        assert_eq!((code, &answer["reason"]), (409, &json!("Conflict")), "{what}");
+        let (code, answer) = driver
+            .call(Method::DELETE, P, precondition(what, value))
+            .await;
+        assert_eq!(
+            (code, &answer["reason"]),
+            (409, &json!("Conflict")),
+            "{what}"
+        );
     }
     let uid = made["metadata"]["uid"].as_str().unwrap();
-    let (code, answer) = driver.call(Method::DELETE, P, precondition("uid", uid)).await;
+    let (code, answer) = driver
+        .call(Method::DELETE, P, precondition("uid", uid))
+        .await;
     assert_eq!((code, &answer["status"]), (200, &json!("Success")));
     assert_eq!(driver.get(P).await.0, 404);
 }
@@ -190,7 +216,9 @@ async fn core_kinds_may_be_replaced_without_a_version() {
     driver.create(CONFIG_MAPS, config_map("c")).await;
     let mut new = config_map("c");
     new["data"] = json!({"a": "2"});
-    let (code, after) = driver.call(Method::PUT, &format!("{CONFIG_MAPS}/c"), new).await;
+    let (code, after) = driver
+        .call(Method::PUT, &format!("{CONFIG_MAPS}/c"), new)
+        .await;
     assert_eq!((code, &after["data"]), (200, &json!({"a": "2"})));
 }
 
@@ -214,7 +242,11 @@ async fn creates_that_a_cluster_refuses() {
             400,
         ),
         ("no name", change(&|o| o["metadata"] = json!({})), 422),
-        ("a bad name", change(&|o| o["metadata"]["name"] = "P_1".into()), 422),
+        (
+            "a bad name",
+            change(&|o| o["metadata"]["name"] = "P_1".into()),
+            422,
+        ),
         (
             "a long label",
             change(&|o| o["metadata"]["labels"]["x"] = "v".repeat(64).into()),
@@ -268,7 +300,13 @@ async fn creates_that_a_cluster_refuses() {
         assert_eq!(answer["kind"], "Status", "{what}");
     }
     let elsewhere = PROMOTIONS.replace("shop", "nowhere");
-    assert_eq!(driver.call(Method::POST, &elsewhere, promotion("p")).await.0, 404);
+    assert_eq!(
+        driver
+            .call(Method::POST, &elsewhere, promotion("p"))
+            .await
+            .0,
+        404
+    );
     driver.create(PROMOTIONS, promotion("p")).await;
     let (code, answer) = driver.call(Method::POST, PROMOTIONS, promotion("p")).await;
     assert_eq!((code, &answer["reason"]), (409, &json!("AlreadyExists")));
@@ -303,7 +341,10 @@ async fn merge_patches_replace_arrays_and_delete_by_null() {
             json!({"status": {"message": null, "stepExecutionMetadata": [entry("c")]}}),
         )
         .await;
-    assert_eq!(after["status"], json!({"stepExecutionMetadata": [entry("c")]}));
+    assert_eq!(
+        after["status"],
+        json!({"stepExecutionMetadata": [entry("c")]})
+    );
 }
 
 #[tokio::test]
@@ -325,7 +366,10 @@ async fn json_patches() {
         {"op": "add", "path": "/metadata/labels/x", "value": "y"},
     ]))
     .await;
-    assert_eq!((code, &after["metadata"]["labels"]["x"]), (200, &json!("y")));
+    assert_eq!(
+        (code, &after["metadata"]["labels"]["x"]),
+        (200, &json!("y"))
+    );
     let (code, answer) = patch(json!([
         {"op": "test", "path": "/spec/stage", "value": "uat"},
         {"op": "remove", "path": "/metadata/labels/x"},
@@ -365,14 +409,27 @@ async fn a_dry_run_answers_and_stores_nothing() {
 
     let made = driver.create(PROMOTIONS, promotion("p")).await;
     let (_, answer) = driver
-        .merge(&format!("{P}?dryRun=All"), json!({"metadata": {"labels": {"a": "b"}}}))
+        .merge(
+            &format!("{P}?dryRun=All"),
+            json!({"metadata": {"labels": {"a": "b"}}}),
+        )
         .await;
     assert_eq!(answer["metadata"]["labels"]["a"], "b");
-    assert_eq!(driver.call(Method::DELETE, P, json!({"dryRun": ["All"]})).await.0, 200);
+    assert_eq!(
+        driver
+            .call(Method::DELETE, P, json!({"dryRun": ["All"]}))
+            .await
+            .0,
+        200
+    );
     assert_eq!(driver.get(P).await, (200, made));
     assert_eq!(
         driver
-            .call(Method::POST, &format!("{PROMOTIONS}?dryRun=Some"), promotion("q"))
+            .call(
+                Method::POST,
+                &format!("{PROMOTIONS}?dryRun=Some"),
+                promotion("q")
+            )
             .await
             .0,
         400
@@ -412,7 +469,9 @@ async fn finalizers_hold_an_object_until_the_last_is_gone() {
         marked["metadata"]["deletionTimestamp"]
     );
 
-    let (code, _) = driver.merge(&path, json!({"metadata": {"finalizers": null}})).await;
+    let (code, _) = driver
+        .merge(&path, json!({"metadata": {"finalizers": null}}))
+        .await;
     assert_eq!(code, 200);
     assert_eq!(driver.get(&path).await.0, 404);
 }
@@ -420,7 +479,9 @@ async fn finalizers_hold_an_object_until_the_last_is_gone() {
 #[tokio::test]
 async fn known_and_unknown_kinds() {
     let driver = Driver::new().await;
-    let (code, list) = driver.get("/apis/tidewaiter.dev/v1alpha1/approvalrequests").await;
+    let (code, list) = driver
+        .get("/apis/tidewaiter.dev/v1alpha1/approvalrequests")
+        .await;
     assert_eq!(
         (code, &list["kind"], &list["items"]),
         (200, &json!("ApprovalRequestList"), &json!([]))
@@ -451,11 +512,17 @@ async fn an_application_keeps_everything_and_has_no_status_subresource() {
         assert_eq!(made[part], object[part]);
     }
     let (_, after) = driver
-        .merge(&format!("{path}/a"), json!({"operation": null, "status": {"sync": {}}}))
+        .merge(
+            &format!("{path}/a"),
+            json!({"operation": null, "status": {"sync": {}}}),
+        )
         .await;
     assert_eq!(after.get("operation"), None);
     assert_eq!(after["status"]["sync"], json!({}));
-    assert_eq!(driver.merge(&format!("{path}/a/status"), json!({})).await.0, 404);
+    assert_eq!(
+        driver.merge(&format!("{path}/a/status"), json!({})).await.0,
+        404
+    );
 }
 
 #[tokio::test]
@@ -466,7 +533,9 @@ async fn collections_are_deleted_by_selector() {
         object["metadata"]["labels"] = json!({"keep": if name == "b" { "yes" } else { "no" }});
         driver.create(CONFIG_MAPS, object).await;
     }
-    let (code, _) = driver.delete(&format!("{CONFIG_MAPS}?labelSelector=keep%3Dno")).await;
+    let (code, _) = driver
+        .delete(&format!("{CONFIG_MAPS}?labelSelector=keep%3Dno"))
+        .await;
     assert_eq!(code, 200);
     let (_, list) = driver.get(CONFIG_MAPS).await;
     let names: Vec<_> = list["items"]

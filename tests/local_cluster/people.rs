@@ -5,7 +5,9 @@ use http::Method;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
-use tidewaiter::local::{Admission, Denial, LocalCluster, Operation, Options, Review, UserInfo, View};
+use tidewaiter::local::{
+    Admission, Denial, LocalCluster, Operation, Options, Review, UserInfo, View,
+};
 
 /// Operation, plural, subresource, user, dry run.
 type Asked = (Operation, String, Option<String>, UserInfo, bool);
@@ -88,7 +90,10 @@ async fn admission_renames_and_completes_before_validation() {
     let made = driver.create(PROMOTIONS, object).await;
     assert_eq!(made["metadata"]["name"], "prod.01.f");
     assert_eq!(made["spec"]["steps"], json!([{"uses": "from-template"}]));
-    assert_eq!(driver.get(&format!("{PROMOTIONS}/prod.01.f")).await, (200, made));
+    assert_eq!(
+        driver.get(&format!("{PROMOTIONS}/prod.01.f")).await,
+        (200, made)
+    );
 }
 
 #[tokio::test]
@@ -120,7 +125,10 @@ async fn admission_is_told_the_subresource_the_user_and_the_dry_run() {
     warden.seen.lock().unwrap().clear();
     let path = format!("{PROMOTIONS}/prod.01.f");
     driver
-        .merge(&format!("{path}/status"), json!({"status": {"phase": "Running"}}))
+        .merge(
+            &format!("{path}/status"),
+            json!({"status": {"phase": "Running"}}),
+        )
         .await;
     driver
         .call(Method::DELETE, &format!("{path}?dryRun=All"), Value::Null)
@@ -152,7 +160,14 @@ async fn everybody_learns_who_they_are() {
     let client = cluster.client(&ann);
     let review = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"});
     let path = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
-    let (code, answer) = call(&client, Method::POST, path, "application/json", review.clone()).await;
+    let (code, answer) = call(
+        &client,
+        Method::POST,
+        path,
+        "application/json",
+        review.clone(),
+    )
+    .await;
     assert_eq!(code, 201);
     assert_eq!(
         answer["status"]["userInfo"],
@@ -197,6 +212,12 @@ async fn a_panic_in_admission_fails_that_request_alone() {
         ..open_door()
     })
     .await;
-    assert_eq!(driver.call(Method::POST, PROMOTIONS, promotion("bomb")).await.0, 500);
+    assert_eq!(
+        driver
+            .call(Method::POST, PROMOTIONS, promotion("bomb"))
+            .await
+            .0,
+        500
+    );
     driver.create(PROMOTIONS, promotion("p")).await;
 }

@@ -14,7 +14,8 @@ async fn pipeline() -> (Driver, String) {
     driver.create(PROJECTS, project).await;
     driver.until_code("/api/v1/namespaces/pay", 200).await;
     let mut prod = stage("prod");
-    prod["spec"]["promotionTemplate"] = json!({"spec": {"steps": [{"uses": "git-clone", "as": "clone"}]}});
+    prod["spec"]["promotionTemplate"] =
+        json!({"spec": {"steps": [{"uses": "git-clone", "as": "clone"}]}});
     driver.create(&in_pay(STAGES), prod).await;
     let warehouse = json!({"apiVersion": "kargo.akuity.io/v1alpha1", "kind": "Warehouse", "metadata": {"name": "w"},
         "spec": {"subscriptions": [{"image": {"repoURL": "example.com/app"}}]}});
@@ -60,10 +61,15 @@ async fn a_promotion_is_named_filled_in_and_bound_to_its_stage() {
         );
         assert_eq!(made["metadata"]["ownerReferences"][0]["name"], "prod");
     }
-    assert!(names[0].starts_with("prod.") && names.is_sorted(), "{names:?}");
+    assert!(
+        names[0].starts_with("prod.") && names.is_sorted(),
+        "{names:?}"
+    );
     assert!(names[0] < names[1] && names[1] < names[2], "{names:?}");
 
-    let (code, answer) = driver.call(Method::POST, &path, request(&"0".repeat(40))).await;
+    let (code, answer) = driver
+        .call(Method::POST, &path, request(&"0".repeat(40)))
+        .await;
     assert!(code >= 400, "{answer}");
     driver.delete(&format!("{}/prod", in_pay(STAGES))).await;
     eventually("Promotions die with their Stage", async || {
@@ -83,7 +89,14 @@ async fn questions_are_the_executors_and_answers_ones_own() {
     let (code, _) = driver.call(Method::POST, requests, question.clone()).await;
     assert_eq!(code, 403);
     let executor = driver.cluster.client(&UserInfo::executor());
-    let (code, made) = call(&executor, Method::POST, requests, "application/json", question).await;
+    let (code, made) = call(
+        &executor,
+        Method::POST,
+        requests,
+        "application/json",
+        question,
+    )
+    .await;
     assert_eq!(code, 201, "{made}");
 
     let approvals = "/apis/tidewaiter.dev/v1alpha1/namespaces/pay/approvals";
@@ -93,10 +106,18 @@ async fn questions_are_the_executors_and_answers_ones_own() {
                 "decision": "Approve", "digest": "d", "user": user}})
     };
     let (code, denied) = driver.call(Method::POST, approvals, answer("bob")).await;
-    assert!(matches!(code, 403 | 422), "nobody signs for another: {denied}");
+    assert!(
+        matches!(code, 403 | 422),
+        "nobody signs for another: {denied}"
+    );
     let given = driver.create(approvals, answer("ann")).await;
-    let path = format!("{approvals}/{}", given["metadata"]["name"].as_str().unwrap());
-    let (code, _) = driver.merge(&path, json!({"spec": {"decision": "Reject"}})).await;
+    let path = format!(
+        "{approvals}/{}",
+        given["metadata"]["name"].as_str().unwrap()
+    );
+    let (code, _) = driver
+        .merge(&path, json!({"spec": {"decision": "Reject"}}))
+        .await;
     assert!(matches!(code, 403 | 422));
     assert_eq!(driver.delete(&path).await.0, 403);
     // The namespace's end takes even those along.

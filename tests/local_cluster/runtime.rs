@@ -28,12 +28,18 @@ where
 }
 
 async fn next(stream: &mut (impl Stream<Item = String> + Unpin)) -> String {
-    tokio::time::timeout(PATIENCE, stream.next()).await.unwrap().unwrap()
+    tokio::time::timeout(PATIENCE, stream.next())
+        .await
+        .unwrap()
+        .unwrap()
 }
 
 #[tokio::test]
 async fn a_watcher_relists_after_410() {
-    for config in [watcher::Config::default(), watcher::Config::default().streaming_lists()] {
+    for config in [
+        watcher::Config::default(),
+        watcher::Config::default().streaming_lists(),
+    ] {
         let driver = Driver::new().await;
         driver.create(CONFIG_MAPS, config_map("a")).await;
         let api: Api<ConfigMap> = Api::namespaced(driver.client.clone(), "shop");
@@ -50,7 +56,10 @@ async fn a_watcher_relists_after_410() {
         }
         driver.delete(&format!("{CONFIG_MAPS}/a")).await;
         driver.cluster.compact_history();
-        assert!(next(&mut events).await.starts_with("error"), "the 410 is told");
+        assert!(
+            next(&mut events).await.starts_with("error"),
+            "the 410 is told"
+        );
         for expected in ["init", "has b", "has c", "has d", "done"] {
             assert_eq!(next(&mut events).await, expected);
         }
@@ -63,10 +72,15 @@ async fn a_watcher_relists_after_410() {
 async fn a_watcher_pages_and_goes_on_after_timeouts() {
     let driver = Driver::new().await;
     for index in 0..7 {
-        driver.create(CONFIG_MAPS, config_map(&format!("c{index}"))).await;
+        driver
+            .create(CONFIG_MAPS, config_map(&format!("c{index}")))
+            .await;
     }
     let api: Api<ConfigMap> = Api::namespaced(driver.client.clone(), "shop");
-    let mut events = told(watcher(api, watcher::Config::default().page_size(3).timeout(1)));
+    let mut events = told(watcher(
+        api,
+        watcher::Config::default().page_size(3).timeout(1),
+    ));
     assert_eq!(next(&mut events).await, "init");
     for index in 0..7 {
         assert_eq!(next(&mut events).await, format!("has c{index}"));
@@ -100,8 +114,7 @@ async fn a_reflector_holds_typed_promotions() {
         .unwrap();
     assert_eq!(first, made);
 
-    let patch =
-        json!({"metadata": {"resourceVersion": made.metadata.resource_version}, "status": {"phase": "Pending"}});
+    let patch = json!({"metadata": {"resourceVersion": made.metadata.resource_version}, "status": {"phase": "Pending"}});
     api.patch_status("p", &PatchParams::default(), &Patch::Merge(&patch))
         .await
         .unwrap();

@@ -32,16 +32,33 @@ async fn the_socket_serves_the_same_and_says_who_one_is() {
     let dir = tempfile::tempdir().unwrap();
     let cluster = LocalCluster::open(dir.path(), open_door()).unwrap();
     let guard = cluster.serve_socket().unwrap();
-    let mode = std::fs::metadata(guard.path()).unwrap().permissions().mode();
+    let mode = std::fs::metadata(guard.path())
+        .unwrap()
+        .permissions()
+        .mode();
     assert_eq!(mode & 0o777, 0o600);
 
     let client = connect(dir.path(), None).await.unwrap();
     make(&client, "/api/v1/namespaces", namespace("shop")).await;
     make(&client, CONFIG_MAPS, config_map("a")).await;
     let inside = cluster.client(&UserInfo::named("ann"));
-    let through = call(&client, Method::GET, CONFIG_MAPS, "application/json", Value::Null).await;
+    let through = call(
+        &client,
+        Method::GET,
+        CONFIG_MAPS,
+        "application/json",
+        Value::Null,
+    )
+    .await;
     assert_eq!(
-        call(&inside, Method::GET, CONFIG_MAPS, "application/json", Value::Null).await,
+        call(
+            &inside,
+            Method::GET,
+            CONFIG_MAPS,
+            "application/json",
+            Value::Null
+        )
+        .await,
         through
     );
 
@@ -100,7 +117,14 @@ async fn the_first_owns_and_the_next_takes_over() {
     assert!(second.is_owner().await);
     make(&third.client, CONFIG_MAPS, config_map("c")).await;
     assert!(!third.is_owner().await);
-    let (_, list) = call(&third.client, Method::GET, CONFIG_MAPS, "application/json", Value::Null).await;
+    let (_, list) = call(
+        &third.client,
+        Method::GET,
+        CONFIG_MAPS,
+        "application/json",
+        Value::Null,
+    )
+    .await;
     assert_eq!(list["items"].as_array().unwrap().len(), 3);
     assert!(first.client.apiserver_version().await.is_err());
 }
@@ -117,7 +141,10 @@ async fn acting_as_somebody_is_the_same_for_the_owner_and_for_others() {
     let other = attach(dir.path(), &as_bob).await.unwrap();
     assert!(owner.is_owner().await && !other.is_owner().await);
     assert_eq!(whoami(&owner.client).await, whoami(&other.client).await);
-    assert_eq!(owner.user.impersonated_by.as_deref(), Some(me.name.as_str()));
+    assert_eq!(
+        owner.user.impersonated_by.as_deref(),
+        Some(me.name.as_str())
+    );
     let cid = UserInfo::named("cid");
     assert_eq!(
         whoami(&owner.client_for(&cid)).await,
@@ -135,7 +162,10 @@ async fn nobody_there_is_said_with_the_folder() {
         began.elapsed() < Duration::from_secs(4),
         "there is no owner to wait for"
     );
-    assert!(error.to_string().contains(dir.path().to_str().unwrap()), "{error}");
+    assert!(
+        error.to_string().contains(dir.path().to_str().unwrap()),
+        "{error}"
+    );
 }
 
 const CHILD_DIR: &str = "TIDEWAITER_TEST_OWNER";
@@ -143,7 +173,9 @@ const CHILD_DIR: &str = "TIDEWAITER_TEST_OWNER";
 /// Not a test of its own: an owner in another process, until its standard input ends.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn child_that_owns() {
-    let Some(dir) = std::env::var_os(CHILD_DIR) else { return };
+    let Some(dir) = std::env::var_os(CHILD_DIR) else {
+        return;
+    };
     let attached = attach(Path::new(&dir), &Identity::default()).await.unwrap();
     assert!(attached.is_owner().await);
     make(&attached.client, "/api/v1/namespaces", namespace("shop")).await;
@@ -241,7 +273,14 @@ async fn when_many_want_to_take_over_one_does() {
     let mut owners = 0;
     for other in &others {
         owners += usize::from(other.is_owner().await);
-        let (_, list) = call(&other.client, Method::GET, CONFIG_MAPS, "application/json", Value::Null).await;
+        let (_, list) = call(
+            &other.client,
+            Method::GET,
+            CONFIG_MAPS,
+            "application/json",
+            Value::Null,
+        )
+        .await;
         assert_eq!(list["items"].as_array().unwrap().len(), 6);
     }
     assert_eq!(owners, 1);

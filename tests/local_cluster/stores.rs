@@ -1,6 +1,8 @@
 //! The file: what survives, what is refused, and how fast it is.
 
-use crate::driver::{CONFIG_MAPS, PROMOTIONS, call, config_map, eventually, namespace, open_door, promotion, version};
+use crate::driver::{
+    CONFIG_MAPS, PROMOTIONS, call, config_map, eventually, namespace, open_door, promotion, version,
+};
 use futures::StreamExt as _;
 use http::Method;
 use redb::ReadableTable as _;
@@ -27,7 +29,9 @@ async fn post(client: &kube::Client, path: &str, body: Value) -> Value {
 }
 
 async fn get(client: &kube::Client, path: &str) -> Value {
-    call(client, Method::GET, path, "application/json", Value::Null).await.1
+    call(client, Method::GET, path, "application/json", Value::Null)
+        .await
+        .1
 }
 
 /// A closed store with a few objects.
@@ -84,18 +88,28 @@ fn refused(dir: &Path, content: &[u8]) -> OpenError {
 async fn foreign_files_are_left_alone() {
     let dir = tempfile::tempdir().unwrap();
     for content in [&b""[..], b"hello", b"SQLite format 3\0", &[0; 8192]] {
-        assert!(matches!(refused(dir.path(), content), OpenError::Foreign { .. }));
+        assert!(matches!(
+            refused(dir.path(), content),
+            OpenError::Foreign { .. }
+        ));
     }
     // Somebody else's redb database.
     let other = dir.path().join("other.redb");
     let database = redb::Database::create(&other).unwrap();
     let table: redb::TableDefinition<'_, &str, u64> = redb::TableDefinition::new("theirs");
     let transaction = database.begin_write().unwrap();
-    transaction.open_table(table).unwrap().insert("a", 1).unwrap();
+    transaction
+        .open_table(table)
+        .unwrap()
+        .insert("a", 1)
+        .unwrap();
     transaction.commit().unwrap();
     drop(database);
     let content = std::fs::read(&other).unwrap();
-    assert!(matches!(refused(dir.path(), &content), OpenError::Foreign { .. }));
+    assert!(matches!(
+        refused(dir.path(), &content),
+        OpenError::Foreign { .. }
+    ));
 }
 
 #[tokio::test]
@@ -196,7 +210,9 @@ const CHILD_DIR: &str = "TIDEWAITER_TEST_STORE";
 /// Not a test of its own: what the next one kills. It prints the name of each acknowledged object.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn child_that_writes() {
-    let Some(dir) = std::env::var_os(CHILD_DIR) else { return };
+    let Some(dir) = std::env::var_os(CHILD_DIR) else {
+        return;
+    };
     let cluster = open(Path::new(&dir)).unwrap();
     let client = client(&cluster);
     let writers = (0..8).map(|writer| {
@@ -254,7 +270,10 @@ async fn a_kill_at_any_moment_loses_nothing_acknowledged() {
         .collect();
     assert!(acknowledged.len() > 600, "{}", acknowledged.len());
     for name in &acknowledged {
-        assert!(names.contains(name.as_str()), "{name} was acknowledged and is gone");
+        assert!(
+            names.contains(name.as_str()),
+            "{name} was acknowledged and is gone"
+        );
     }
 }
 
@@ -276,7 +295,14 @@ async fn status_patches_are_fast() {
         async move {
             let path = format!("{PROMOTIONS}/p{}/status", index % 500);
             let body = json!({"status": {"phase": "Running", "message": format!("m{index}")}});
-            let (code, _) = call(&client, Method::PATCH, &path, "application/merge-patch+json", body).await;
+            let (code, _) = call(
+                &client,
+                Method::PATCH,
+                &path,
+                "application/merge-patch+json",
+                body,
+            )
+            .await;
             assert_eq!(code, 200);
         }
     });
@@ -286,7 +312,14 @@ async fn status_patches_are_fast() {
     for index in 0..50 {
         let path = format!("{PROMOTIONS}/p0/status");
         let body = json!({"status": {"message": format!("alone {index}")}});
-        call(&client, Method::PATCH, &path, "application/merge-patch+json", body).await;
+        call(
+            &client,
+            Method::PATCH,
+            &path,
+            "application/merge-patch+json",
+            body,
+        )
+        .await;
     }
     let alone = began.elapsed() / 50;
     println!("{each:?} a status patch among many, {alone:?} alone");
@@ -325,9 +358,15 @@ async fn the_first_page_of_thousands_comes_at_once() {
     let first = began.elapsed();
     assert_eq!(page["items"].as_array().unwrap().len(), 500);
     assert_eq!(page["metadata"]["remainingItemCount"], 4500);
-    assert!(first < Duration::from_secs(1), "{first:?} for the first page");
+    assert!(
+        first < Duration::from_secs(1),
+        "{first:?} for the first page"
+    );
     drop(cluster);
     let began = Instant::now();
     let _again = open(dir.path()).unwrap();
-    println!("{first:?} for the first page, {:?} to open again", began.elapsed());
+    println!(
+        "{first:?} for the first page, {:?} to open again",
+        began.elapsed()
+    );
 }

@@ -1,7 +1,8 @@
 //! What the cluster does by itself.
 
 use crate::driver::{
-    CONFIG_MAPS, Driver, PROJECTS, PROMOTIONS, STAGES, config_map, eventually, namespace, promotion, stage,
+    CONFIG_MAPS, Driver, PROJECTS, PROMOTIONS, STAGES, config_map, eventually, namespace,
+    promotion, stage,
 };
 use http::Method;
 use serde_json::{Value, json};
@@ -29,18 +30,27 @@ async fn what_has_lost_all_its_owners_is_collected() {
     let a = driver.create(STAGES, stage("a")).await;
     let b = driver.create(STAGES, stage("b")).await;
     driver.create(CONFIG_MAPS, owned("of-a", &[&a])).await;
-    driver.create(CONFIG_MAPS, owned("of-both", &[&a, &b])).await;
+    driver
+        .create(CONFIG_MAPS, owned("of-both", &[&a, &b]))
+        .await;
     let parent = driver.get(&c("of-a")).await.1;
-    driver.create(CONFIG_MAPS, owned("grandchild", &[&parent])).await;
+    driver
+        .create(CONFIG_MAPS, owned("grandchild", &[&parent]))
+        .await;
     let foreign = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d", "uid": "u"}});
-    driver.create(CONFIG_MAPS, owned("of-unknown-kind", &[&foreign])).await;
+    driver
+        .create(CONFIG_MAPS, owned("of-unknown-kind", &[&foreign]))
+        .await;
 
     driver.delete(&format!("{STAGES}/a")).await;
     driver.until_code(&c("of-a"), 404).await;
     driver.until_code(&c("grandchild"), 404).await;
     let left = eventually("the reference to a is gone", async || {
         let (_, object) = driver.get(&c("of-both")).await;
-        let owners = object["metadata"]["ownerReferences"].as_array().unwrap().clone();
+        let owners = object["metadata"]["ownerReferences"]
+            .as_array()
+            .unwrap()
+            .clone();
         (owners.len() == 1).then_some(owners)
     })
     .await;
@@ -71,17 +81,24 @@ async fn a_namespace_that_goes_takes_everything_along() {
     held["metadata"]["finalizers"] = json!(["x.dev/y"]);
     driver.create(CONFIG_MAPS, held).await;
     let (code, marked) = driver.delete("/api/v1/namespaces/shop").await;
-    assert_eq!((code, &marked["status"]["phase"]), (200, &json!("Terminating")));
+    assert_eq!(
+        (code, &marked["status"]["phase"]),
+        (200, &json!("Terminating"))
+    );
     driver.until_code(&format!("{PROMOTIONS}/p"), 404).await;
 
-    let (code, answer) = driver.call(Method::POST, CONFIG_MAPS, config_map("new")).await;
+    let (code, answer) = driver
+        .call(Method::POST, CONFIG_MAPS, config_map("new"))
+        .await;
     assert_eq!((code, &answer["reason"]), (403, &json!("Forbidden")));
     assert_eq!(driver.get("/api/v1/namespaces/shop").await.0, 200);
     driver
         .merge(&c("held"), json!({"metadata": {"finalizers": null}}))
         .await;
     driver.until_code("/api/v1/namespaces/shop", 404).await;
-    let (code, _) = driver.call(Method::POST, CONFIG_MAPS, config_map("new")).await;
+    let (code, _) = driver
+        .call(Method::POST, CONFIG_MAPS, config_map("new"))
+        .await;
     assert_eq!(code, 404);
 }
 
@@ -105,8 +122,13 @@ async fn a_project_makes_its_namespace_and_takes_it_along() {
     driver.create(PROJECTS, project("pay")).await;
     assert_eq!(ready(&driver, "pay").await["status"], "True");
     let (_, made) = driver.get("/api/v1/namespaces/pay").await;
-    assert_eq!(made["metadata"]["labels"]["kargo.akuity.io/project"], "true");
-    driver.create(&STAGES.replace("shop", "pay"), stage("s")).await;
+    assert_eq!(
+        made["metadata"]["labels"]["kargo.akuity.io/project"],
+        "true"
+    );
+    driver
+        .create(&STAGES.replace("shop", "pay"), stage("s"))
+        .await;
 
     driver.delete(&format!("{PROJECTS}/pay")).await;
     driver.until_code(&format!("{PROJECTS}/pay"), 404).await;
@@ -125,7 +147,10 @@ async fn a_project_may_keep_its_namespace() {
     driver.delete(&format!("{PROJECTS}/pay")).await;
     driver.until_code(&format!("{PROJECTS}/pay"), 404).await;
     let (code, kept) = driver.get("/api/v1/namespaces/pay").await;
-    assert_eq!((code, kept["metadata"].get("deletionTimestamp")), (200, None));
+    assert_eq!(
+        (code, kept["metadata"].get("deletionTimestamp")),
+        (200, None)
+    );
 }
 
 #[tokio::test]
@@ -141,7 +166,9 @@ async fn a_namespace_of_others_is_not_taken() {
 #[tokio::test]
 async fn a_projects_namespace_deleted_by_hand_takes_the_project_along() {
     let driver = Driver::new().await;
-    driver.create("/api/v1/namespaces", namespace("other")).await;
+    driver
+        .create("/api/v1/namespaces", namespace("other"))
+        .await;
     driver.create(PROJECTS, project("pay")).await;
     ready(&driver, "pay").await;
     driver.delete("/api/v1/namespaces/pay").await;

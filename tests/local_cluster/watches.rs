@@ -1,6 +1,8 @@
 //! Watches: where they begin, what they say under selectors, and how they end.
 
-use crate::driver::{CONFIG_MAPS, Driver, Lines, config_map, eventually, labelled, open_door, version};
+use crate::driver::{
+    CONFIG_MAPS, Driver, Lines, config_map, eventually, labelled, open_door, version,
+};
 use serde_json::{Value, json};
 use std::time::Duration;
 use tidewaiter::local::Options;
@@ -21,10 +23,16 @@ async fn a_resumed_watch_starts_strictly_after_its_version() {
     let (_, changed) = driver.merge(&c("a"), json!({"data": {"a": "2"}})).await;
     driver.delete(&c("b")).await;
     let mut lines = driver
-        .watch(&format!("{CONFIG_MAPS}?watch=true&resourceVersion={}", version(&a)))
+        .watch(&format!(
+            "{CONFIG_MAPS}?watch=true&resourceVersion={}",
+            version(&a)
+        ))
         .await;
     assert_eq!(lines.next().await.unwrap(), ("ADDED".to_owned(), b.clone()));
-    assert_eq!(lines.next().await.unwrap(), ("MODIFIED".to_owned(), changed));
+    assert_eq!(
+        lines.next().await.unwrap(),
+        ("MODIFIED".to_owned(), changed)
+    );
     let (word, gone) = lines.next().await.unwrap();
     assert_eq!(word, "DELETED");
     assert!(
@@ -35,7 +43,10 @@ async fn a_resumed_watch_starts_strictly_after_its_version() {
 
     // The version of the deletion is one that a watch can go on from.
     let mut lines = driver
-        .watch(&format!("{CONFIG_MAPS}?watch=true&resourceVersion={}", version(&gone)))
+        .watch(&format!(
+            "{CONFIG_MAPS}?watch=true&resourceVersion={}",
+            version(&gone)
+        ))
         .await;
     driver.create(CONFIG_MAPS, config_map("c")).await;
     assert_eq!(lines.word().await, pair("ADDED", "c"));
@@ -63,7 +74,10 @@ async fn under_a_selector_objects_come_and_go() {
     assert_eq!(lines.word().await, pair("ADDED", "a"));
     assert_eq!(lines.word().await, pair("MODIFIED", "a"));
     let (word, left) = lines.next().await.unwrap();
-    assert_eq!((word.as_str(), version(&left)), ("DELETED", version(&hidden)));
+    assert_eq!(
+        (word.as_str(), version(&left)),
+        ("DELETED", version(&hidden))
+    );
     // As the watch last knew it.
     assert_eq!(left["metadata"]["labels"]["show"], "yes");
     assert_eq!(lines.word().await, pair("ADDED", "b"));
@@ -72,8 +86,14 @@ async fn under_a_selector_objects_come_and_go() {
 
 async fn expect_410(mut lines: Lines) {
     let (word, status) = lines.next().await.unwrap();
-    assert_eq!((word.as_str(), &status["kind"]), ("ERROR", &json!("Status")));
-    assert_eq!((&status["code"], &status["reason"]), (&json!(410), &json!("Expired")));
+    assert_eq!(
+        (word.as_str(), &status["kind"]),
+        ("ERROR", &json!("Status"))
+    );
+    assert_eq!(
+        (&status["code"], &status["reason"]),
+        (&json!(410), &json!("Expired"))
+    );
     assert_eq!(lines.next().await, None);
 }
 
@@ -86,7 +106,10 @@ async fn a_version_that_is_too_old_is_an_error_event() {
     // `watch` has asserted that the answer is 200.
     expect_410(
         driver
-            .watch(&format!("{CONFIG_MAPS}?watch=1&resourceVersion={}", version(&a)))
+            .watch(&format!(
+                "{CONFIG_MAPS}?watch=1&resourceVersion={}",
+                version(&a)
+            ))
             .await,
     )
     .await;
@@ -113,10 +136,14 @@ async fn a_reader_that_falls_behind_the_history_is_cut_off() {
     .await;
     let newest = version(&driver.get(CONFIG_MAPS).await.1);
     let slow = driver
-        .watch(&format!("{CONFIG_MAPS}?watch=true&resourceVersion={newest}"))
+        .watch(&format!(
+            "{CONFIG_MAPS}?watch=true&resourceVersion={newest}"
+        ))
         .await;
     for index in 0..30 {
-        driver.create(CONFIG_MAPS, config_map(&format!("c{index}"))).await;
+        driver
+            .create(CONFIG_MAPS, config_map(&format!("c{index}")))
+            .await;
     }
     expect_410(slow).await;
 }
@@ -126,14 +153,19 @@ async fn a_watch_ends_cleanly_at_its_timeout_with_a_bookmark() {
     let driver = Driver::new().await;
     let newest = version(&driver.create(CONFIG_MAPS, config_map("a")).await);
     let path = format!("{CONFIG_MAPS}?watch=true&resourceVersion={newest}&timeoutSeconds=1");
-    let mut with = driver.watch(&format!("{path}&allowWatchBookmarks=true")).await;
+    let mut with = driver
+        .watch(&format!("{path}&allowWatchBookmarks=true"))
+        .await;
     let mut without = driver.watch(&path).await;
     // Changes elsewhere are news for the bookmark only.
     let elsewhere = driver
         .create("/api/v1/namespaces/default/configmaps", config_map("x"))
         .await;
     let (word, bookmark) = with.next().await.unwrap();
-    assert_eq!((word.as_str(), version(&bookmark)), ("BOOKMARK", version(&elsewhere)));
+    assert_eq!(
+        (word.as_str(), version(&bookmark)),
+        ("BOOKMARK", version(&elsewhere))
+    );
     assert_eq!(bookmark["kind"], "ConfigMap");
     assert_eq!(with.next().await, None);
     assert_eq!(without.next().await, None);
@@ -164,16 +196,24 @@ async fn where_a_watch_begins() {
         assert_eq!(lines.word().await, pair("ADDED", "a"), "{query}");
         assert_eq!(lines.word().await, pair("ADDED", "b"));
     }
-    let stream = "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
+    let stream =
+        "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
     let mut lines = driver.watch(&start(stream)).await;
     assert_eq!(lines.word().await, pair("ADDED", "a"));
     assert_eq!(lines.word().await, pair("ADDED", "b"));
     let (word, bookmark) = lines.next().await.unwrap();
     assert_eq!(word, "BOOKMARK");
-    assert_eq!(bookmark["metadata"]["annotations"]["k8s.io/initial-events-end"], "true");
+    assert_eq!(
+        bookmark["metadata"]["annotations"]["k8s.io/initial-events-end"],
+        "true"
+    );
     let mut later = driver.watch(&start("sendInitialEvents=false")).await;
     let mut one = driver
-        .watch(&format!("{}?watch=true&resourceVersion={}", c("d"), version(&bookmark)))
+        .watch(&format!(
+            "{}?watch=true&resourceVersion={}",
+            c("d"),
+            version(&bookmark)
+        ))
         .await;
     driver.create(CONFIG_MAPS, config_map("c")).await;
     driver.create(CONFIG_MAPS, config_map("d")).await;
@@ -197,7 +237,9 @@ async fn a_watch_of_a_namespace_hears_nothing_from_others() {
     let mut here = driver
         .watch(&format!("{CONFIG_MAPS}?watch=true&resourceVersion=0"))
         .await;
-    let mut everywhere = driver.watch("/api/v1/configmaps?watch=true&resourceVersion=0").await;
+    let mut everywhere = driver
+        .watch("/api/v1/configmaps?watch=true&resourceVersion=0")
+        .await;
     driver
         .create("/api/v1/namespaces/default/configmaps", config_map("x"))
         .await;
@@ -217,7 +259,9 @@ async fn closing_the_cluster_ends_watches_and_answers_503() {
     driver.cluster.close();
     assert_eq!(lines.word().await, pair("ADDED", "a"));
     assert_eq!(lines.next().await, None);
-    let (code, _) = driver.call(http::Method::POST, CONFIG_MAPS, config_map("b")).await;
+    let (code, _) = driver
+        .call(http::Method::POST, CONFIG_MAPS, config_map("b"))
+        .await;
     assert_eq!(code, 503);
 }
 

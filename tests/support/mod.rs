@@ -39,7 +39,13 @@ impl Ran {
     /// Fails the test unless the exit code is this one.
     #[track_caller]
     pub fn exits(self, code: i32) -> Self {
-        assert_eq!(self.code, Some(code), "stdout:\n{}\nstderr:\n{}", self.stdout, self.stderr);
+        assert_eq!(
+            self.code,
+            Some(code),
+            "stdout:\n{}\nstderr:\n{}",
+            self.stdout,
+            self.stderr
+        );
         self
     }
 }
@@ -61,7 +67,10 @@ impl World {
 
     fn clean(&self, command: &mut Command) {
         for (name, _) in std::env::vars() {
-            if name.starts_with("GIT_") || name.starts_with("TIDEWAITER_") || name.starts_with("XDG_") {
+            if name.starts_with("GIT_")
+                || name.starts_with("TIDEWAITER_")
+                || name.starts_with("XDG_")
+            {
                 command.env_remove(name);
             }
         }
@@ -78,7 +87,11 @@ impl World {
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tidewaiter"));
         self.clean(&mut command);
-        command.arg("--local").arg(self.cluster()).args(args).stdin(Stdio::null());
+        command
+            .arg("--local")
+            .arg(self.cluster())
+            .args(args)
+            .stdin(Stdio::null());
         command
     }
 
@@ -89,7 +102,12 @@ impl World {
 
     /// Starts the binary and leaves it running; killed when dropped.
     pub fn start(&self, args: &[&str]) -> Running {
-        let child = self.command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let child = self
+            .command(args)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
         Running(child)
     }
 
@@ -98,7 +116,8 @@ impl World {
     pub fn apply(&self, text: &str) -> Ran {
         let file = self.path().join("objects.yaml");
         fs::write(&file, text).unwrap();
-        self.run(&["apply", "-f", &file.display().to_string()]).exits(0)
+        self.run(&["apply", "-f", &file.display().to_string()])
+            .exits(0)
     }
 
     /// Real git, with nothing of this machine's settings.
@@ -108,20 +127,36 @@ impl World {
         self.clean(&mut command);
         let output = command
             .current_dir(folder)
-            .args(["-c", "user.name=Test", "-c", "user.email=test@example.com", "-c", "init.defaultBranch=main"])
+            .args([
+                "-c",
+                "user.name=Test",
+                "-c",
+                "user.email=test@example.com",
+                "-c",
+                "init.defaultBranch=main",
+            ])
             .args(args)
             .env("GIT_AUTHOR_DATE", "2026-01-01T00:00:00Z")
             .env("GIT_COMMITTER_DATE", "2026-01-01T00:00:00Z")
             .output()
             .unwrap();
-        assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
+        assert!(
+            output.status.success(),
+            "git {args:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        String::from_utf8_lossy(&output.stdout)
+            .trim_end()
+            .to_owned()
     }
 
     /// A bare repository whose main holds these files in one commit.
     pub fn repository(&self, name: &str, files: &[(&str, &str)]) -> PathBuf {
         let bare = self.path().join(format!("{name}.git"));
-        self.git(self.path(), &["init", "-q", "--bare", &bare.display().to_string()]);
+        self.git(
+            self.path(),
+            &["init", "-q", "--bare", &bare.display().to_string()],
+        );
         if !files.is_empty() {
             self.push_files(&bare, "seed", files);
         }
@@ -131,7 +166,10 @@ impl World {
     /// Another writer: commits files onto main with git itself.
     pub fn push_files(&self, bare: &Path, message: &str, files: &[(&str, &str)]) {
         let work = tempfile::tempdir_in(self.path()).unwrap();
-        self.git(work.path(), &["clone", "-q", &bare.display().to_string(), "."]);
+        self.git(
+            work.path(),
+            &["clone", "-q", &bare.display().to_string(), "."],
+        );
         for (path, content) in files {
             let path = work.path().join(path);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -149,13 +187,20 @@ impl World {
 
     /// How many commits main has.
     pub fn commits(&self, bare: &Path) -> usize {
-        self.git(bare, &["rev-list", "--count", "main"]).parse().unwrap()
+        self.git(bare, &["rev-list", "--count", "main"])
+            .parse()
+            .unwrap()
     }
 
     /// Objects as JSON.
     #[track_caller]
     pub fn get(&self, args: &[&str]) -> Value {
-        let args: Vec<&str> = ["get"].iter().chain(args).copied().chain(["-o", "json"]).collect();
+        let args: Vec<&str> = ["get"]
+            .iter()
+            .chain(args)
+            .copied()
+            .chain(["-o", "json"])
+            .collect();
         serde_json::from_str(&self.run(&args).exits(0).stdout).unwrap()
     }
 
@@ -172,21 +217,41 @@ impl World {
             "apiVersion: kargo.akuity.io/v1alpha1\nkind: Freight\nmetadata: {{generateName: f-, namespace: {project}}}\nalias: v{}\norigin: {{kind: Warehouse, name: w}}\nimages: [{{repoURL: example.com/app, tag: \"{tag}\"}}]\n",
             tag.replace('.', "-")
         ));
-        ran.stdout.trim().trim_end_matches(" created").rsplit('/').next().unwrap().to_owned()
+        ran.stdout
+            .trim()
+            .trim_end_matches(" created")
+            .rsplit('/')
+            .next()
+            .unwrap()
+            .to_owned()
     }
 
     /// Promotes and gives the new promotion's name.
     #[track_caller]
     pub fn promote(&self, project: &str, stage: &str, freight: &str) -> String {
-        let ran = self.run(&["promote", "-n", project, "--stage", stage, "--freight", freight]).exits(0);
-        ran.stdout.trim().trim_start_matches("promotion/").to_owned()
+        let ran = self
+            .run(&[
+                "promote",
+                "-n",
+                project,
+                "--stage",
+                stage,
+                "--freight",
+                freight,
+            ])
+            .exits(0);
+        ran.stdout
+            .trim()
+            .trim_start_matches("promotion/")
+            .to_owned()
     }
 
     /// Executes what there is until nothing can run; the counts.
     #[track_caller]
     pub fn until_idle(&self) -> Value {
         let ran = self.run(&["run", "--until-idle", "-o", "json"]).exits(0);
-        serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {}\n{}", ran.stdout, ran.stderr))
+        serde_json::from_str(&ran.stdout)
+            .unwrap_or_else(|error| panic!("{error}: {}\n{}", ran.stdout, ran.stderr))
     }
 }
 
@@ -199,7 +264,10 @@ pub fn project(name: &str) -> String {
 
 /// A Stage that takes Freight straight from the warehouse and has these steps (YAML list items, not indented).
 pub fn stage(project: &str, name: &str, steps: &str) -> String {
-    let steps: String = steps.lines().map(|line| format!("      {line}\n")).collect();
+    let steps: String = steps
+        .lines()
+        .map(|line| format!("      {line}\n"))
+        .collect();
     format!(
         "apiVersion: kargo.akuity.io/v1alpha1\nkind: Stage\nmetadata: {{name: {name}, namespace: {project}}}\nspec:\n  requestedFreight:\n  - origin: {{kind: Warehouse, name: w}}\n    sources: {{direct: true}}\n  promotionTemplate:\n    spec:\n      steps:\n{steps}---\n"
     )
@@ -233,12 +301,20 @@ impl Drop for Running {
 /// Deletes an object over the socket, as kubectl would through a proxy: there is no verb for it.
 pub fn delete(world: &World, project: &str, plural: &str, name: &str) {
     use std::io::{Read, Write};
-    let mut socket = std::os::unix::net::UnixStream::connect(world.cluster().join("api.sock")).unwrap();
+    let mut socket =
+        std::os::unix::net::UnixStream::connect(world.cluster().join("api.sock")).unwrap();
     let path = format!("/apis/kargo.akuity.io/v1alpha1/namespaces/{project}/{plural}/{name}");
-    write!(socket, "DELETE {path} HTTP/1.1\r\nHost: local\r\nConnection: close\r\nContent-Length: 0\r\n\r\n").unwrap();
+    write!(
+        socket,
+        "DELETE {path} HTTP/1.1\r\nHost: local\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+    )
+    .unwrap();
     let mut answer = String::new();
     socket.read_to_string(&mut answer).unwrap();
-    assert!(answer.starts_with("HTTP/1.1 200") || answer.starts_with("HTTP/1.1 202"), "{answer}");
+    assert!(
+        answer.starts_with("HTTP/1.1 200") || answer.starts_with("HTTP/1.1 202"),
+        "{answer}"
+    );
 }
 
 /// Waits until `look` gives something.
@@ -249,7 +325,10 @@ pub fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
         if let Some(found) = look() {
             return found;
         }
-        assert!(Instant::now() < end, "{what} did not come within {PATIENCE:?}");
+        assert!(
+            Instant::now() < end,
+            "{what} did not come within {PATIENCE:?}"
+        );
         std::thread::sleep(Duration::from_millis(25));
     }
 }

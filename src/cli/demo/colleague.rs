@@ -50,12 +50,24 @@ impl Colleague {
     }
 
     /// Commits `files` onto main and pushes it.
-    pub async fn push(&self, repository: &Path, author: &str, message: &str, files: Files) -> Result<CommitId, Trouble> {
+    pub async fn push(
+        &self,
+        repository: &Path,
+        author: &str,
+        message: &str,
+        files: Files,
+    ) -> Result<CommitId, Trouble> {
         let mirror = self.mirror(repository).await?;
-        let header = HeaderKey { promotion_uid: "colleague".into(), step: ulid::Ulid::generate().to_string() };
+        let header = HeaderKey {
+            promotion_uid: "colleague".into(),
+            step: ulid::Ulid::generate().to_string(),
+        };
         let edit = Edit {
             objects: mirror.path().to_owned(),
-            author: Person { name: author.to_owned(), email: format!("{}@example.com", author.to_lowercase()) },
+            author: Person {
+                name: author.to_owned(),
+                email: format!("{}@example.com", author.to_lowercase()),
+            },
             message: message.to_owned(),
             files,
             header: header.clone(),
@@ -67,7 +79,10 @@ impl Colleague {
                 branch: self.branch.clone(),
                 create: true,
                 header,
-                budget: LandBudget { time: Duration::from_secs(60), ..LandBudget::default() },
+                budget: LandBudget {
+                    time: Duration::from_secs(60),
+                    ..LandBudget::default()
+                },
                 member: Arc::new(edit),
                 progress: None,
             })
@@ -85,7 +100,10 @@ impl Colleague {
         while let Some(id) = next {
             let commit = objects.commit(&id)?;
             next = commit.parents.first().cloned();
-            seen.push(Seen { message: commit.message.trim().to_owned(), header: commit.header });
+            seen.push(Seen {
+                message: commit.message.trim().to_owned(),
+                header: commit.header,
+            });
         }
         Ok(seen)
     }
@@ -96,8 +114,13 @@ impl Colleague {
         let tips = mirror.fetch(std::slice::from_ref(&self.branch)).await?;
         let objects = Objects::open(mirror.path())?;
         let tree = objects.tree_of(tips.get(&self.branch).commit())?;
-        let crate::git::tree::Found::Node(node) = objects.find(&tree, &RepoPath::parse(path)?)? else { return Ok(None) };
-        let Some(blob) = node.blob_id() else { return Ok(None) };
+        let crate::git::tree::Found::Node(node) = objects.find(&tree, &RepoPath::parse(path)?)?
+        else {
+            return Ok(None);
+        };
+        let Some(blob) = node.blob_id() else {
+            return Ok(None);
+        };
         Ok(Some(String::from_utf8(objects.read_blob(&blob)?)?))
     }
 }
@@ -126,7 +149,10 @@ impl Edit {
         let mut edits = Edits::new();
         for (path, content) in &self.files {
             let node = match content {
-                Some(text) => Some(Node::leaf(Mode::File, &objects.write_blob(text.as_bytes())?)?),
+                Some(text) => Some(Node::leaf(
+                    Mode::File,
+                    &objects.write_blob(text.as_bytes())?,
+                )?),
                 None => None,
             };
             edits.put(&RepoPath::parse(path)?, node);
@@ -148,6 +174,9 @@ impl Edit {
 impl Member for Edit {
     async fn place(&self, tip: Option<&CommitId>, _round: u32) -> Result<Placed, NotPlaced> {
         let commit = self.onto(tip).map_err(NotPlaced::Failed)?;
-        Ok(Placed::Commits { commits: vec![commit], replayed: false })
+        Ok(Placed::Commits {
+            commits: vec![commit],
+            replayed: false,
+        })
     }
 }

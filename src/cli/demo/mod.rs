@@ -11,7 +11,11 @@ mod world;
 
 use std::path::PathBuf;
 
-use super::{Done, Exit, Failure, args::{Demo, Global, Run}, executor, session, ui};
+use super::{
+    Done, Exit, Failure,
+    args::{Demo, Global, Run},
+    executor, session, ui,
+};
 use crate::{config::Folders, telemetry};
 use colleague::Trouble;
 use world::World;
@@ -19,21 +23,30 @@ use world::World;
 /// Runs the verb.
 pub async fn run(global: &Global, args: &Demo) -> Done {
     if global.local.is_some() || global.kubeconfig.is_some() || global.context.is_some() {
-        return Err(Failure::new(Exit::Usage, "the demo makes its own local cluster")
-            .hint("Choose the folder with --dir DIR"));
+        return Err(
+            Failure::new(Exit::Usage, "the demo makes its own local cluster")
+                .hint("Choose the folder with --dir DIR"),
+        );
     }
     if args.plain {
         telemetry::to_stderr();
     } else {
-        telemetry::to_file(&Folders::of_user().state)
-            .map_err(|error| Failure::new(Exit::Failed, format!("cannot write the log: {error}")))?;
+        telemetry::to_file(&Folders::of_user().state).map_err(|error| {
+            Failure::new(Exit::Failed, format!("cannot write the log: {error}"))
+        })?;
     }
     let dir = folder(args)?;
-    let global = Global { local: Some(dir.join("cluster")), ..global.clone() };
+    let global = Global {
+        local: Some(dir.join("cluster")),
+        ..global.clone()
+    };
     let connection = session::connect(&global).await?;
     let operator = connection.who.name.clone();
     let world = World::open(&dir, &operator).map_err(|trouble| failed(&trouble))?;
-    let fresh = world.prepare(&connection).await.map_err(|trouble| failed(&trouble))?;
+    let fresh = world
+        .prepare(&connection)
+        .await
+        .map_err(|trouble| failed(&trouble))?;
     let executor = executor::start(&global, &connection, &Run::default()).await?;
     if args.plain {
         let exit = plain(&world, &connection, &executor, fresh).await;
@@ -43,9 +56,21 @@ pub async fn run(global: &Global, args: &Demo) -> Done {
     let director = tokio::spawn(story::paced(world, connection.clone(), fresh));
     let exit = ui::open(&global, &connection, false, Some(executor)).await;
     director.abort();
-    let local = global.local.as_deref().unwrap_or(&dir).display().to_string();
-    println!("The demo stays in {}. Look at what was pushed:\n  git -C {}/repos/platform.git log --stat main", dir.display(), dir.display());
-    println!("Go on with it:\n  tidewaiter demo --dir {}\n  tidewaiter --local {local} get promotions", dir.display());
+    let local = global
+        .local
+        .as_deref()
+        .unwrap_or(&dir)
+        .display()
+        .to_string();
+    println!(
+        "The demo stays in {}. Look at what was pushed:\n  git -C {}/repos/platform.git log --stat main",
+        dir.display(),
+        dir.display()
+    );
+    println!(
+        "Go on with it:\n  tidewaiter demo --dir {}\n  tidewaiter --local {local} get promotions",
+        dir.display()
+    );
     exit
 }
 
@@ -56,8 +81,11 @@ async fn plain(
     fresh: bool,
 ) -> Done {
     if !fresh {
-        return Err(Failure::new(Exit::Usage, "cannot play the demo: the folder holds one that was played before")
-            .hint("Name a new folder with --dir, or none"));
+        return Err(Failure::new(
+            Exit::Usage,
+            "cannot play the demo: the folder holds one that was played before",
+        )
+        .hint("Name a new folder with --dir, or none"));
     }
     let lines = tokio::spawn(story::tell(executor.happenings()));
     let played = story::to_the_end(world, connection).await;
@@ -82,9 +110,17 @@ async fn plain(
 fn folder(args: &Demo) -> Result<PathBuf, Failure> {
     let made = match &args.dir {
         Some(dir) => std::fs::create_dir_all(dir).and_then(|()| std::fs::canonicalize(dir)),
-        None => tempfile::Builder::new().prefix("tidewaiter-demo-").tempdir().map(tempfile::TempDir::keep),
+        None => tempfile::Builder::new()
+            .prefix("tidewaiter-demo-")
+            .tempdir()
+            .map(tempfile::TempDir::keep),
     };
-    made.map_err(|error| Failure::new(Exit::Failed, format!("cannot make the demo's folder: {error}")))
+    made.map_err(|error| {
+        Failure::new(
+            Exit::Failed,
+            format!("cannot make the demo's folder: {error}"),
+        )
+    })
 }
 
 fn failed(trouble: &Trouble) -> Failure {

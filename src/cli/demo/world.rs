@@ -7,7 +7,11 @@ use serde_json::json;
 use super::colleague::{Colleague, Files, Trouble};
 use crate::{
     cli::apply as documents,
-    cluster::{Connection, apply::{self, Applied}, find},
+    cluster::{
+        Connection,
+        apply::{self, Applied},
+        find,
+    },
     git::objects::Objects,
     kargo::FreightName,
 };
@@ -27,7 +31,11 @@ impl World {
     /// The world kept in `dir`, with `operator` among those who may approve.
     pub fn open(dir: &Path, operator: &str) -> Result<Self, Trouble> {
         let colleague = Colleague::new(&dir.join("colleague"))?;
-        Ok(Self { dir: dir.to_owned(), operator: operator.to_owned(), colleague })
+        Ok(Self {
+            dir: dir.to_owned(),
+            operator: operator.to_owned(),
+            colleague,
+        })
     }
 
     /// The monorepo.
@@ -48,9 +56,21 @@ impl World {
         for repository in [self.platform(), self.site()] {
             Objects::open_or_create(&repository)?;
         }
-        self.colleague.push(&self.platform(), "Cleo", "The platform's values", platform_files()).await?;
-        let readme = vec![("README.md".to_owned(), Some("# What we released\n".to_owned()))];
-        self.colleague.push(&self.site(), "Cleo", "The site", readme).await?;
+        self.colleague
+            .push(
+                &self.platform(),
+                "Cleo",
+                "The platform's values",
+                platform_files(),
+            )
+            .await?;
+        let readme = vec![(
+            "README.md".to_owned(),
+            Some("# What we released\n".to_owned()),
+        )];
+        self.colleague
+            .push(&self.site(), "Cleo", "The site", readme)
+            .await?;
         for text in [SHOP, PAY] {
             let text = text
                 .replace("@PLATFORM@", &self.platform().display().to_string())
@@ -90,8 +110,14 @@ impl World {
 
 /// Values of one environment; `tagged` is whether the key that the promotion sets is there.
 fn values(replicas: u32, tagged: bool) -> String {
-    let tag = if tagged { "\n  tag: 2.2.9   # keep equal to the chart" } else { "" };
-    format!("# Values of shop in one environment.\nimage:\n  name: registry.example.com/shop/app{tag}\n\nreplicas: {replicas}\nresources:\n  cpu: 100m\n  memory: 128Mi\n")
+    let tag = if tagged {
+        "\n  tag: 2.2.9   # keep equal to the chart"
+    } else {
+        ""
+    };
+    format!(
+        "# Values of shop in one environment.\nimage:\n  name: registry.example.com/shop/app{tag}\n\nreplicas: {replicas}\nresources:\n  cpu: 100m\n  memory: 128Mi\n"
+    )
 }
 
 /// The file of one environment of shop.
@@ -102,11 +128,22 @@ pub fn values_path(environment: &str) -> String {
 fn platform_files() -> Files {
     let mut files: Files = ["test-eu", "test-us", "uat", "prod"]
         .iter()
-        .map(|environment| (values_path(environment), Some(values(2, *environment != "uat"))))
+        .map(|environment| {
+            (
+                values_path(environment),
+                Some(values(2, *environment != "uat")),
+            )
+        })
         .collect();
     let kustomization = "# The payment API in user acceptance.\nresources:\n- ../base\nimages:\n- name: registry.example.com/pay/api\n  newTag: \"1.3\"   # set by promotion\n";
-    files.push(("apps/pay/uat/kustomization.yaml".into(), Some(kustomization.into())));
-    files.push(("README.md".into(), Some("# Platform\n\nOne branch, many writers.\n".into())));
+    files.push((
+        "apps/pay/uat/kustomization.yaml".into(),
+        Some(kustomization.into()),
+    ));
+    files.push((
+        "README.md".into(),
+        Some("# Platform\n\nOne branch, many writers.\n".into()),
+    ));
     files
 }
 

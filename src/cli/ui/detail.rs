@@ -7,11 +7,18 @@ use futures::StreamExt;
 use tokio::sync::mpsc;
 
 use crate::{
-    cluster::{Connection, find::Scope, watch::{self, Change}},
     cli::args::Global,
+    cluster::{
+        Connection,
+        find::Scope,
+        watch::{self, Change},
+    },
     config::Folders,
     console::message::{Detail, FileCount, FileDiff, Key, Message, StepChange},
-    engine::{record, workspace::{MirrorKey, MirrorPaths}},
+    engine::{
+        record,
+        workspace::{MirrorKey, MirrorPaths},
+    },
     git::{diff::FileChanges, mirror},
     kargo::{ApprovalRequest, Promotion},
 };
@@ -25,7 +32,9 @@ pub struct Mirrors {
 impl Mirrors {
     /// The mirrors that an executor with the same flags keeps.
     pub fn of(global: &Global) -> Self {
-        Self { root: Arc::new(Folders::of_user().mirrors(global.local.as_deref())) }
+        Self {
+            root: Arc::new(Folders::of_user().mirrors(global.local.as_deref())),
+        }
     }
 }
 
@@ -39,7 +48,12 @@ impl MirrorPaths for Mirrors {
 }
 
 /// Sends the Promotion now and whenever it changes.
-pub async fn follow_promotion(connection: Connection, mirrors: Mirrors, key: Key, to: mpsc::Sender<Message>) {
+pub async fn follow_promotion(
+    connection: Connection,
+    mirrors: Mirrors,
+    key: Key,
+    to: mpsc::Sender<Message>,
+) {
     let api = Scope::Project(key.project.clone()).api::<Promotion>(&connection.client);
     let mut changes = Box::pin(watch::one(api, &key.name));
     while let Some(change) = changes.next().await {
@@ -49,13 +63,20 @@ pub async fn follow_promotion(connection: Connection, mirrors: Mirrors, key: Key
                 let made = tokio::task::spawn_blocking(move || detail(promotion, &mirrors)).await;
                 match made {
                     Ok(detail) => Message::Detail(Box::new(detail)),
-                    Err(error) => Message::DetailFailed { uid: key.uid.clone(), error: error.to_string() },
+                    Err(error) => Message::DetailFailed {
+                        uid: key.uid.clone(),
+                        error: error.to_string(),
+                    },
                 }
             }
-            Change::Upsert(_) | Change::Delete(_) => {
-                Message::DetailFailed { uid: key.uid.clone(), error: format!("promotion {} is gone", key.name) }
-            }
-            Change::Forbidden(why) | Change::Absent(why) => Message::DetailFailed { uid: key.uid.clone(), error: why },
+            Change::Upsert(_) | Change::Delete(_) => Message::DetailFailed {
+                uid: key.uid.clone(),
+                error: format!("promotion {} is gone", key.name),
+            },
+            Change::Forbidden(why) | Change::Absent(why) => Message::DetailFailed {
+                uid: key.uid.clone(),
+                error: why,
+            },
             Change::Listing | Change::Listed | Change::Stale(_) => continue,
         };
         if to.send(message).await.is_err() {
@@ -70,11 +91,17 @@ pub async fn follow_request(connection: Connection, key: Key, to: mpsc::Sender<M
     let mut changes = Box::pin(watch::one(api, &key.name));
     while let Some(change) = changes.next().await {
         let message = match change {
-            Change::Upsert(request) if request.uid() == key.uid => Message::Request(Box::new(request)),
-            Change::Upsert(_) | Change::Delete(_) => {
-                Message::RequestFailed { uid: key.uid.clone(), error: format!("request {} is gone", key.name) }
+            Change::Upsert(request) if request.uid() == key.uid => {
+                Message::Request(Box::new(request))
             }
-            Change::Forbidden(why) | Change::Absent(why) => Message::RequestFailed { uid: key.uid.clone(), error: why },
+            Change::Upsert(_) | Change::Delete(_) => Message::RequestFailed {
+                uid: key.uid.clone(),
+                error: format!("request {} is gone", key.name),
+            },
+            Change::Forbidden(why) | Change::Absent(why) => Message::RequestFailed {
+                uid: key.uid.clone(),
+                error: why,
+            },
             Change::Listing | Change::Listed | Change::Stale(_) => continue,
         };
         if to.send(message).await.is_err() {
@@ -85,9 +112,19 @@ pub async fn follow_request(connection: Connection, key: Key, to: mpsc::Sender<M
 
 fn detail(promotion: Promotion, mirrors: &Mirrors) -> Detail {
     let record = record::changes(&promotion, mirrors);
-    let changes =
-        record.steps.iter().map(|(alias, change)| StepChange { alias: alias.clone(), change: shown(change) }).collect();
-    Detail { changes, whole: record.whole.as_ref().map(shown), promotion }
+    let changes = record
+        .steps
+        .iter()
+        .map(|(alias, change)| StepChange {
+            alias: alias.clone(),
+            change: shown(change),
+        })
+        .collect();
+    Detail {
+        changes,
+        whole: record.whole.as_ref().map(shown),
+        promotion,
+    }
 }
 
 fn shown(change: &FileChanges) -> FileDiff {
@@ -96,7 +133,11 @@ fn shown(change: &FileChanges) -> FileDiff {
         files: change
             .files
             .iter()
-            .map(|file| FileCount { path: file.path.clone(), added: count(file.added), removed: count(file.removed) })
+            .map(|file| FileCount {
+                path: file.path.clone(),
+                added: count(file.added),
+                removed: count(file.removed),
+            })
             .collect(),
         diff: change.text.clone(),
     }

@@ -16,11 +16,48 @@ use crate::{
 const BATCH: usize = 250;
 
 /// Starts a task for every kind that the console lists.
-pub fn start(tasks: &mut JoinSet<()>, connection: &Connection, scope: &Scope, to: &mpsc::Sender<Message>) {
-    spawn::<Promotion, _>(tasks, connection, scope, to, Kind::Promotions, PromotionRow::of, FeedEvent::Promotions);
-    spawn::<ApprovalRequest, _>(tasks, connection, scope, to, Kind::Requests, RequestRow::of, FeedEvent::Requests);
-    spawn::<Stage, _>(tasks, connection, scope, to, Kind::Stages, StageRow::of, FeedEvent::Stages);
-    spawn::<Freight, _>(tasks, connection, scope, to, Kind::Freight, FreightRow::of, FeedEvent::Freight);
+pub fn start(
+    tasks: &mut JoinSet<()>,
+    connection: &Connection,
+    scope: &Scope,
+    to: &mpsc::Sender<Message>,
+) {
+    spawn::<Promotion, _>(
+        tasks,
+        connection,
+        scope,
+        to,
+        Kind::Promotions,
+        PromotionRow::of,
+        FeedEvent::Promotions,
+    );
+    spawn::<ApprovalRequest, _>(
+        tasks,
+        connection,
+        scope,
+        to,
+        Kind::Requests,
+        RequestRow::of,
+        FeedEvent::Requests,
+    );
+    spawn::<Stage, _>(
+        tasks,
+        connection,
+        scope,
+        to,
+        Kind::Stages,
+        StageRow::of,
+        FeedEvent::Stages,
+    );
+    spawn::<Freight, _>(
+        tasks,
+        connection,
+        scope,
+        to,
+        Kind::Freight,
+        FreightRow::of,
+        FeedEvent::Freight,
+    );
 }
 
 fn spawn<K, R>(
@@ -76,7 +113,11 @@ fn events<R: Row>(
     let flush = |rows: &mut Vec<R>, listing: bool, events: &mut Vec<FeedEvent>| {
         if !rows.is_empty() {
             let rows = std::mem::take(rows);
-            events.push(wrap(if listing { Change::Page(rows) } else { Change::Upsert(rows) }));
+            events.push(wrap(if listing {
+                Change::Page(rows)
+            } else {
+                Change::Upsert(rows)
+            }));
         }
     };
     for change in batch {
@@ -97,10 +138,20 @@ fn events<R: Row>(
             }
             watch::Change::Delete(row) => events.push(wrap(Change::Delete(row.key()))),
             watch::Change::Stale(error) => {
-                events.push(FeedEvent::State(kind, FeedState::StaleSince { since: *last_good, error }));
+                events.push(FeedEvent::State(
+                    kind,
+                    FeedState::StaleSince {
+                        since: *last_good,
+                        error,
+                    },
+                ));
             }
-            watch::Change::Forbidden(why) => events.push(FeedEvent::State(kind, FeedState::Forbidden(why))),
-            watch::Change::Absent(why) => events.push(FeedEvent::State(kind, FeedState::Absent(why))),
+            watch::Change::Forbidden(why) => {
+                events.push(FeedEvent::State(kind, FeedState::Forbidden(why)))
+            }
+            watch::Change::Absent(why) => {
+                events.push(FeedEvent::State(kind, FeedState::Absent(why)))
+            }
         }
     }
     flush(&mut rows, *listing, &mut events);

@@ -6,11 +6,19 @@ mod feeds;
 
 use tokio::sync::mpsc;
 
-use super::{Done, Exit, Failure, args::{Global, Run, Ui}, executor::{self, Executor}, session};
+use super::{
+    Done, Exit, Failure,
+    args::{Global, Run, Ui},
+    executor::{self, Executor},
+    session,
+};
 use crate::{
     cluster::{Connection, people},
     config::Folders,
-    console::{self, How, message::{Leave, Message}},
+    console::{
+        self, How,
+        message::{Leave, Message},
+    },
     kargo::Timestamp,
     telemetry,
 };
@@ -22,10 +30,19 @@ const WAITING: usize = 1024;
 pub async fn run(global: &Global, args: &Ui) -> Done {
     let folders = Folders::of_user();
     telemetry::to_file(&folders.state).map_err(|error| {
-        Failure::new(Exit::Failed, format!("cannot write the log in {}: {error}", folders.state.display()))
-            .hint("Set TIDEWAITER_STATE_DIR to a folder that you may write")
+        Failure::new(
+            Exit::Failed,
+            format!(
+                "cannot write the log in {}: {error}",
+                folders.state.display()
+            ),
+        )
+        .hint("Set TIDEWAITER_STATE_DIR to a folder that you may write")
     })?;
-    let wanted = Run { shard: args.shard.clone(), ..Run::default() };
+    let wanted = Run {
+        shard: args.shard.clone(),
+        ..Run::default()
+    };
     if args.execute {
         executor::check(global, &wanted)?;
     }
@@ -39,13 +56,23 @@ pub async fn run(global: &Global, args: &Ui) -> Done {
 }
 
 /// Opens the console on a connection, with the executor of this process where there is one.
-pub async fn open(global: &Global, connection: &Connection, readonly: bool, executor: Option<Executor>) -> Done {
+pub async fn open(
+    global: &Global,
+    connection: &Connection,
+    readonly: bool,
+    executor: Option<Executor>,
+) -> Done {
     let (messages, inbox) = mpsc::channel::<Message>(WAITING);
     let (effects, orders) = mpsc::channel(WAITING);
     let scope = session::scope(global, connection);
     let mut tasks = tokio::task::JoinSet::new();
     feeds::start(&mut tasks, connection, &scope, &messages);
-    tasks.spawn(acts::serve(connection.clone(), detail::Mirrors::of(global), orders, messages.clone()));
+    tasks.spawn(acts::serve(
+        connection.clone(),
+        detail::Mirrors::of(global),
+        orders,
+        messages.clone(),
+    ));
     if let Some(executor) = &executor {
         tasks.spawn(happenings(executor.happenings(), messages.clone()));
     }
@@ -65,10 +92,20 @@ pub async fn open(global: &Global, connection: &Connection, readonly: bool, exec
     drop(messages);
     let left = console::run_in_terminal(inbox, effects, context).await;
     tasks.abort_all();
-    let exit = left.map_err(|error| Failure::new(Exit::Failed, format!("cannot go on with the console: {error}")));
+    let exit = left.map_err(|error| {
+        Failure::new(
+            Exit::Failed,
+            format!("cannot go on with the console: {error}"),
+        )
+    });
     let how = exit.as_ref().map(|exit| exit.how);
     if let Some(executor) = executor {
-        leave(executor, connection, how.unwrap_or(How::Quit(Leave::HandOver))).await?;
+        leave(
+            executor,
+            connection,
+            how.unwrap_or(How::Quit(Leave::HandOver)),
+        )
+        .await?;
     }
     let exit = exit?;
     for panic in &exit.panics {
@@ -94,11 +131,18 @@ async fn leave(executor: Executor, connection: &Connection, how: How) -> Result<
     executor.hand_over().await
 }
 
-async fn happenings(mut lines: tokio::sync::broadcast::Receiver<executor::Happening>, messages: mpsc::Sender<Message>) {
+async fn happenings(
+    mut lines: tokio::sync::broadcast::Receiver<executor::Happening>,
+    messages: mpsc::Sender<Message>,
+) {
     loop {
         match lines.recv().await {
             Ok(happening) => {
-                if messages.send(Message::Happening(happening.line())).await.is_err() {
+                if messages
+                    .send(Message::Happening(happening.line()))
+                    .await
+                    .is_err()
+                {
                     return;
                 }
             }

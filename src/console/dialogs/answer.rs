@@ -48,13 +48,20 @@ pub struct AnswerDialog {
 impl AnswerDialog {
     /// Opens it for the request under the cursor.
     pub fn open(state: &mut State, approve: bool) {
-        let Ok(row) = subject::request(state) else { return };
+        let Ok(row) = subject::request(state) else {
+            return;
+        };
         let mut comment = TextArea::default();
         comment.set_wrap_mode(WrapMode::WordOrGlyph);
         comment.set_hard_tab_indent(true);
         comment.set_placeholder_text("a comment, kept with the answer");
-        state.dialog =
-            Some(Dialog::Answer(Box::new(Self { approve, row, comment, focus: Focus::Cancel, error: None })));
+        state.dialog = Some(Dialog::Answer(Box::new(Self {
+            approve,
+            row,
+            comment,
+            focus: Focus::Cancel,
+            error: None,
+        })));
     }
 
     /// Which request it answers.
@@ -65,7 +72,9 @@ impl AnswerDialog {
     /// The files of exactly the change that is answered, once known.
     pub fn files<'a>(&self, state: &'a State) -> &'a [ChangedFile] {
         match state.request.of(&self.key()) {
-            Some(request) if request.spec.change.digest == self.row.digest => &request.spec.change.files,
+            Some(request) if request.spec.change.digest == self.row.digest => {
+                &request.spec.change.files
+            }
             _ => &[],
         }
     }
@@ -77,13 +86,19 @@ impl AnswerDialog {
                 Some("the change is now another: look at it again".to_owned())
             }
             Some(now) => verdict::may_say(state, now, self.decision()).err(),
-            None if state.tables.requests.total() == 0 => verdict::may_say(state, &self.row, self.decision()).err(),
+            None if state.tables.requests.total() == 0 => {
+                verdict::may_say(state, &self.row, self.decision()).err()
+            }
             None => Some("the request is gone".to_owned()),
         }
     }
 
     fn decision(&self) -> Decision {
-        if self.approve { Decision::Approve } else { Decision::Reject }
+        if self.approve {
+            Decision::Approve
+        } else {
+            Decision::Reject
+        }
     }
 
     /// What the answer is called.
@@ -91,21 +106,37 @@ impl AnswerDialog {
         if self.approve { "Approve" } else { "Reject" }
     }
 
-    pub(super) fn input(mut self: Box<Self>, state: &mut State, event: &Event, chord: Option<Chord>) -> Turn {
+    pub(super) fn input(
+        mut self: Box<Self>,
+        state: &mut State,
+        event: &Event,
+        chord: Option<Chord>,
+    ) -> Turn {
         if let Event::Paste(text) = event {
             // Terminals send line breaks of a paste as CR.
-            self.comment.insert_str(text.replace("\r\n", "\n").replace('\r', "\n"));
+            self.comment
+                .insert_str(text.replace("\r\n", "\n").replace('\r', "\n"));
             self.focus = Focus::Comment;
             return Turn::Stay(Dialog::Answer(self));
         }
-        let Some(chord) = chord else { return Turn::Stay(Dialog::Answer(self)) };
+        let Some(chord) = chord else {
+            return Turn::Stay(Dialog::Answer(self));
+        };
         self.error = None;
         if chord.is("esc") || chord.is("ctrl-c") {
             return Turn::Close(Vec::new());
         }
         let order = [Focus::Cancel, Focus::Answer, Focus::Comment];
-        let at = order.iter().position(|focus| *focus == self.focus).unwrap_or_default();
-        let step = |by: usize| order.get((at + by) % order.len()).copied().unwrap_or(Focus::Cancel);
+        let at = order
+            .iter()
+            .position(|focus| *focus == self.focus)
+            .unwrap_or_default();
+        let step = |by: usize| {
+            order
+                .get((at + by) % order.len())
+                .copied()
+                .unwrap_or(Focus::Cancel)
+        };
         match self.focus {
             _ if chord.is("tab") => self.focus = step(1),
             _ if chord.is("shift-tab") => self.focus = step(2),
@@ -127,7 +158,10 @@ impl AnswerDialog {
     fn submit(mut self: Box<Self>, state: &mut State) -> Turn {
         let message = self.comment.lines().join("\n");
         let refusal = if message.len() > MESSAGE_MAX {
-            Some(format!("the comment has {} bytes, at most {MESSAGE_MAX} can be kept", message.len()))
+            Some(format!(
+                "the comment has {} bytes, at most {MESSAGE_MAX} can be kept",
+                message.len()
+            ))
         } else {
             self.closed(state)
         };
@@ -142,10 +176,18 @@ impl AnswerDialog {
             digest: self.row.digest.clone(),
             message,
         };
-        let doing = if self.approve { "approving" } else { "rejecting" };
+        let doing = if self.approve {
+            "approving"
+        } else {
+            "rejecting"
+        };
         let text = format!("{doing} {} of {}", self.row.step, self.row.promotion);
         let id = state.begin(Pending { text, retry: None });
-        let action = if self.approve { Action::Approve(answer) } else { Action::Reject(answer) };
+        let action = if self.approve {
+            Action::Approve(answer)
+        } else {
+            Action::Reject(answer)
+        };
         Turn::Close(vec![Effect::Act { id, action }])
     }
 }

@@ -41,21 +41,50 @@ pub fn draw(state: &State, dialog: &Dialog, clock: &Clock, buffer: &mut Buffer, 
 fn frame(theme: Theme, title: &str, height: u16, buffer: &mut Buffer, area: Rect) -> Rect {
     let width = area.width.min(100).saturating_sub(4);
     let height = (height + 2).min(area.height);
-    let outer = Rect { x: area.x + (area.width - width) / 2, y: area.y + (area.height - height) / 2, width, height };
+    let outer = Rect {
+        x: area.x + (area.width - width) / 2,
+        y: area.y + (area.height - height) / 2,
+        width,
+        height,
+    };
     Clear.render(outer, buffer);
-    let (line, side, corners) =
-        if theme.ascii { ("-", "|", ["+", "+", "+", "+"]) } else { ("─", "│", ["╭", "╮", "╰", "╯"]) };
+    let (line, side, corners) = if theme.ascii {
+        ("-", "|", ["+", "+", "+", "+"])
+    } else {
+        ("─", "│", ["╭", "╮", "╰", "╯"])
+    };
     let across = line.repeat(usize::from(width.saturating_sub(2)));
     let [top_left, top_right, bottom_left, bottom_right] = corners;
-    put(buffer, outer, outer.x, outer.y, &format!("{top_left}{across}{top_right}"), theme.dim());
-    put(buffer, outer, outer.x, outer.bottom() - 1, &format!("{bottom_left}{across}{bottom_right}"), theme.dim());
+    put(
+        buffer,
+        outer,
+        outer.x,
+        outer.y,
+        &format!("{top_left}{across}{top_right}"),
+        theme.dim(),
+    );
+    put(
+        buffer,
+        outer,
+        outer.x,
+        outer.bottom() - 1,
+        &format!("{bottom_left}{across}{bottom_right}"),
+        theme.dim(),
+    );
     for y in outer.y + 1..outer.bottom().saturating_sub(1) {
         put(buffer, outer, outer.x, y, side, theme.dim());
         put(buffer, outer, outer.right() - 1, y, side, theme.dim());
     }
     let shown = text::one_line(title, theme.ascii).into_owned();
     let shown = text::cut(&shown, usize::from(width.saturating_sub(6)), theme.ascii).into_owned();
-    put(buffer, outer, outer.x + 2, outer.y, &format!(" {shown} "), theme.strong());
+    put(
+        buffer,
+        outer,
+        outer.x + 2,
+        outer.y,
+        &format!(" {shown} "),
+        theme.strong(),
+    );
     Rect {
         x: outer.x + 1,
         y: outer.y + 1,
@@ -66,7 +95,11 @@ fn frame(theme: Theme, title: &str, height: u16, buffer: &mut Buffer, area: Rect
 
 /// The lowest line of a dialog.
 fn last_line(inside: Rect) -> Rect {
-    Rect { y: inside.bottom().saturating_sub(1), height: 1.min(inside.height), ..inside }
+    Rect {
+        y: inside.bottom().saturating_sub(1),
+        height: 1.min(inside.height),
+        ..inside
+    }
 }
 
 fn answer(state: &State, dialog: &AnswerDialog, clock: &Clock, buffer: &mut Buffer, area: Rect) {
@@ -74,11 +107,20 @@ fn answer(state: &State, dialog: &AnswerDialog, clock: &Clock, buffer: &mut Buff
     let row = &dialog.row;
     let inner = area.width.min(100).saturating_sub(6);
     let mut page = Page::new(inner, theme);
-    page.text(&format!("{} of {}/{}", row.step, row.project, row.promotion), Style::new());
-    let promotion =
-        Key { project: row.project.clone(), name: row.promotion.to_string(), uid: row.promotion_uid.clone() };
+    page.text(
+        &format!("{} of {}/{}", row.step, row.project, row.promotion),
+        Style::new(),
+    );
+    let promotion = Key {
+        project: row.project.clone(),
+        name: row.promotion.to_string(),
+        uid: row.promotion_uid.clone(),
+    };
     if let Some(promotion) = state.tables.promotions.get(&promotion) {
-        let name = state.tables.index.freight_text(&promotion.project, &promotion.freight);
+        let name = state
+            .tables
+            .index
+            .freight_text(&promotion.project, &promotion.freight);
         let change = verdict::freight_change(state, promotion).unwrap_or_default();
         page.text(&format!("Freight {name}  {change}"), Style::new());
     }
@@ -86,10 +128,17 @@ fn answer(state: &State, dialog: &AnswerDialog, clock: &Clock, buffer: &mut Buff
     let counts = diff::summary(theme, row.files, row.added.into(), row.removed.into());
     page.text(&format!("{counts}   digest {digest}"), theme.strong());
     let files = dialog.files(state);
-    let first: Vec<FileCount> = files.iter().take(FILES_SHOWN).map(FileCount::from).collect();
+    let first: Vec<FileCount> = files
+        .iter()
+        .take(FILES_SHOWN)
+        .map(FileCount::from)
+        .collect();
     diff::files(&mut page, &first);
     if files.len() > first.len() {
-        page.text(&format!("and {} more", files.len() - first.len()), theme.dim());
+        page.text(
+            &format!("and {} more", files.len() - first.len()),
+            theme.dim(),
+        );
     }
     if let Some(deadline) = row.deadline
         && let Some(left) = clock.left(deadline)
@@ -103,26 +152,56 @@ fn answer(state: &State, dialog: &AnswerDialog, clock: &Clock, buffer: &mut Buff
     let comment = 4;
     let lines = u16::try_from(page.len()).unwrap_or(u16::MAX);
     let title = format!("{} {}/{}?", dialog.verb(), row.project, row.stage);
-    let inside = frame(theme, &title, lines.saturating_add(comment + 2), buffer, area);
+    let inside = frame(
+        theme,
+        &title,
+        lines.saturating_add(comment + 2),
+        buffer,
+        area,
+    );
     let room = inside.height.saturating_sub(comment + 2);
-    page.draw(buffer, Rect { height: lines.min(room), ..inside }, Scroll::default());
+    page.draw(
+        buffer,
+        Rect {
+            height: lines.min(room),
+            ..inside
+        },
+        Scroll::default(),
+    );
     let at = match dialog.focus {
         Focus::Cancel => Some(0),
         Focus::Answer => Some(1),
         Focus::Comment => None,
     };
     let below = inside.y + lines.min(room);
-    let label = if dialog.focus == Focus::Comment { "> comment" } else { "  comment (tab)" };
+    let label = if dialog.focus == Focus::Comment {
+        "> comment"
+    } else {
+        "  comment (tab)"
+    };
     put(buffer, inside, inside.x, below, label, theme.dim());
     let box_height = comment.min(inside.bottom().saturating_sub(below + 2));
-    let field = Rect { x: inside.x + 2, y: below + 1, width: inside.width.saturating_sub(4), height: box_height };
+    let field = Rect {
+        x: inside.x + 2,
+        y: below + 1,
+        width: inside.width.saturating_sub(4),
+        height: box_height,
+    };
     if closed.is_none() && field.height > 0 && field.width > 0 {
         let mut shown = dialog.comment.clone();
         shown.set_cursor_line_style(Style::new());
-        shown.set_cursor_style(if dialog.focus == Focus::Comment { theme.cursor() } else { Style::new() });
+        shown.set_cursor_style(if dialog.focus == Focus::Comment {
+            theme.cursor()
+        } else {
+            Style::new()
+        });
         (&shown).render(field, buffer);
     }
-    let labels: &[&str] = if closed.is_none() { &["Cancel", dialog.verb()] } else { &["Cancel"] };
+    let labels: &[&str] = if closed.is_none() {
+        &["Cancel", dialog.verb()]
+    } else {
+        &["Cancel"]
+    };
     buttons::draw(buffer, last_line(inside), theme, labels, at);
 }
 
@@ -134,20 +213,47 @@ fn confirm(state: &State, dialog: &Confirm, buffer: &mut Buffer, area: Rect) {
     }
     let lines = u16::try_from(page.len()).unwrap_or(u16::MAX);
     let inside = frame(theme, &dialog.title, lines.saturating_add(2), buffer, area);
-    let room = Rect { height: inside.height.saturating_sub(2), ..inside };
-    page.draw(buffer, room, Scroll { top: dialog.scroll, follow: false });
-    buttons::draw(buffer, last_line(inside), theme, &["Cancel", dialog.verb], Some(usize::from(dialog.yes)));
+    let room = Rect {
+        height: inside.height.saturating_sub(2),
+        ..inside
+    };
+    page.draw(
+        buffer,
+        room,
+        Scroll {
+            top: dialog.scroll,
+            follow: false,
+        },
+    );
+    buttons::draw(
+        buffer,
+        last_line(inside),
+        theme,
+        &["Cancel", dialog.verb],
+        Some(usize::from(dialog.yes)),
+    );
 }
 
 fn quit(state: &State, dialog: Quit, buffer: &mut Buffer, area: Rect) {
     let theme = state.theme();
     let inside = frame(theme, "Promotions run in this process", 6, buffer, area);
-    let choices =
-        std::iter::once(("Cancel", "stay here")).chain(CHOICES.iter().map(|(_, name, means)| (*name, *means)));
+    let choices = std::iter::once(("Cancel", "stay here"))
+        .chain(CHOICES.iter().map(|(_, name, means)| (*name, *means)));
     for ((index, (name, means)), y) in choices.enumerate().zip(inside.y + 1..inside.bottom()) {
-        let line = Rect { y, height: 1, ..inside };
+        let line = Rect {
+            y,
+            height: 1,
+            ..inside
+        };
         let lead = if index == dialog.at { ">" } else { " " };
-        put(buffer, line, line.x + 1, y, &format!("{lead} {name:<10} {means}"), Style::new());
+        put(
+            buffer,
+            line,
+            line.x + 1,
+            y,
+            &format!("{lead} {name:<10} {means}"),
+            Style::new(),
+        );
         if index == dialog.at {
             buffer.set_style(line, theme.cursor());
         }
@@ -159,25 +265,45 @@ fn promote(state: &State, dialog: &Promote, buffer: &mut Buffer, area: Rect) {
     let (title, rows, count): (String, Vec<(String, Style)>, usize) = match &dialog.choice {
         Choice::Stage => {
             let rows = dialog.stages(state);
-            let lines = rows.iter().map(|row| (format!("{}/{}", row.project, row.name), Style::new()));
-            ("Promote to which Stage?".to_owned(), lines.collect(), rows.len())
+            let lines = rows
+                .iter()
+                .map(|row| (format!("{}/{}", row.project, row.name), Style::new()));
+            (
+                "Promote to which Stage?".to_owned(),
+                lines.collect(),
+                rows.len(),
+            )
         }
         Choice::Freight { stage } => {
             let rows = dialog.freight(state, stage);
             let lines = rows.iter().map(|row| {
                 let name = state.tables.index.freight_text(&row.project, &row.name);
                 let (style, why) = match verdict::availability(state, stage, row) {
-                    Ok(()) if stage.freight.contains(&row.name) => (theme.dim(), "is there now".to_owned()),
+                    Ok(()) if stage.freight.contains(&row.name) => {
+                        (theme.dim(), "is there now".to_owned())
+                    }
                     Ok(()) => (Style::new(), String::new()),
                     Err(why) => (theme.dim(), why),
                 };
                 let name = text::fit(&text::one_line(name, theme.ascii), 18, theme.ascii);
-                let carries = text::fit(&text::one_line(&row.artifacts.join(", "), theme.ascii), 24, theme.ascii);
+                let carries = text::fit(
+                    &text::one_line(&row.artifacts.join(", "), theme.ascii),
+                    24,
+                    theme.ascii,
+                );
                 (format!("{name} {carries} {why}"), style)
             });
-            (format!("Promote which Freight to {}/{}?", stage.project, stage.name), lines.collect(), rows.len())
+            (
+                format!("Promote which Freight to {}/{}?", stage.project, stage.name),
+                lines.collect(),
+                rows.len(),
+            )
         }
-        Choice::Sure { stage, freight, yes } => return sure(state, stage, freight, *yes, buffer, area),
+        Choice::Sure {
+            stage,
+            freight,
+            yes,
+        } => return sure(state, stage, freight, *yes, buffer, area),
     };
     let height = area.height.saturating_sub(6).min(16);
     let inside = frame(theme, &title, height, buffer, area);
@@ -191,18 +317,45 @@ fn promote(state: &State, dialog: &Promote, buffer: &mut Buffer, area: Rect) {
     );
     let visible = usize::from(inside.height.saturating_sub(2));
     let first = (dialog.at + 1).saturating_sub(visible);
-    for ((index, (line, style)), y) in rows.iter().enumerate().skip(first).zip(inside.y + 1..inside.bottom() - 1) {
-        let place = Rect { y, height: 1, ..inside };
+    for ((index, (line, style)), y) in rows
+        .iter()
+        .enumerate()
+        .skip(first)
+        .zip(inside.y + 1..inside.bottom() - 1)
+    {
+        let place = Rect {
+            y,
+            height: 1,
+            ..inside
+        };
         let lead = if index == dialog.at { ">" } else { " " };
         let room = usize::from(inside.width.saturating_sub(4));
         let shown = text::cut(&text::one_line(line, theme.ascii), room, theme.ascii).into_owned();
-        put(buffer, place, place.x + 1, y, &format!("{lead} {shown}"), *style);
+        put(
+            buffer,
+            place,
+            place.x + 1,
+            y,
+            &format!("{lead} {shown}"),
+            *style,
+        );
         if index == dialog.at {
             buffer.set_style(place, theme.cursor());
         }
     }
-    let said = if count == 0 { "nothing to choose from".to_owned() } else { format!("{count}") };
-    put(buffer, inside, inside.x + 1, last_line(inside).y, &said, theme.dim());
+    let said = if count == 0 {
+        "nothing to choose from".to_owned()
+    } else {
+        format!("{count}")
+    };
+    put(
+        buffer,
+        inside,
+        inside.x + 1,
+        last_line(inside).y,
+        &said,
+        theme.dim(),
+    );
 }
 
 fn sure(
@@ -215,7 +368,10 @@ fn sure(
 ) {
     let theme = state.theme();
     let mut page = Page::new(area.width.min(100).saturating_sub(6), theme);
-    let name = state.tables.index.freight_text(&freight.project, &freight.name);
+    let name = state
+        .tables
+        .index
+        .freight_text(&freight.project, &freight.name);
     page.text(&format!("Freight {name} ({})", freight.name), Style::new());
     for line in verdict::differs(state, stage, freight) {
         page.text(&line, theme.strong());
@@ -224,14 +380,33 @@ fn sure(
         page.text(&format!("not available: {why}"), theme.bad());
     }
     if let Some(current) = &stage.current_promotion {
-        page.text(&format!("It will wait behind {current}, which is under way."), theme.warn());
+        page.text(
+            &format!("It will wait behind {current}, which is under way."),
+            theme.warn(),
+        );
     }
     if stage.auto_promotion {
-        page.text("The Stage promotes by itself: it may go on to newer Freight.", theme.dim());
+        page.text(
+            "The Stage promotes by itself: it may go on to newer Freight.",
+            theme.dim(),
+        );
     }
     let lines = u16::try_from(page.len()).unwrap_or(u16::MAX);
     let title = format!("Promote to {}/{}?", stage.project, stage.name);
     let inside = frame(theme, &title, lines.saturating_add(2), buffer, area);
-    page.draw(buffer, Rect { height: inside.height.saturating_sub(2), ..inside }, Scroll::default());
-    buttons::draw(buffer, last_line(inside), theme, &["Cancel", "Promote"], Some(usize::from(yes)));
+    page.draw(
+        buffer,
+        Rect {
+            height: inside.height.saturating_sub(2),
+            ..inside
+        },
+        Scroll::default(),
+    );
+    buttons::draw(
+        buffer,
+        last_line(inside),
+        theme,
+        &["Cancel", "Promote"],
+        Some(usize::from(yes)),
+    );
 }

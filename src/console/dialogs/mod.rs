@@ -25,12 +25,17 @@ impl Dialog {
     /// Keys and what they do, for the footer.
     pub fn hints(&self) -> &'static [(&'static str, &'static str)] {
         match self {
-            Self::Answer(dialog) if dialog.focus == answer::Focus::Comment => {
-                &[("tab", "to the buttons"), ("enter", "new line"), ("esc", "cancel")]
-            }
-            Self::Promote(dialog) if !matches!(dialog.choice, promote::Choice::Sure { .. }) => {
-                &[("a-z", "narrow"), ("up down", "move"), ("enter", "choose"), ("esc", "cancel")]
-            }
+            Self::Answer(dialog) if dialog.focus == answer::Focus::Comment => &[
+                ("tab", "to the buttons"),
+                ("enter", "new line"),
+                ("esc", "cancel"),
+            ],
+            Self::Promote(dialog) if !matches!(dialog.choice, promote::Choice::Sure { .. }) => &[
+                ("a-z", "narrow"),
+                ("up down", "move"),
+                ("enter", "choose"),
+                ("esc", "cancel"),
+            ],
             Self::Quit(_) => &[("up down", "move"), ("enter", "choose"), ("esc", "cancel")],
             _ => &[("tab", "next"), ("enter", "choose"), ("esc", "cancel")],
         }
@@ -48,7 +53,9 @@ pub enum Turn {
 
 /// Gives the open dialog a key or a paste.
 pub fn input(state: &mut State, event: &Event) -> Vec<Effect> {
-    let Some(dialog) = state.dialog.take() else { return Vec::new() };
+    let Some(dialog) = state.dialog.take() else {
+        return Vec::new();
+    };
     let chord = match event {
         Event::Key(key) => Chord::of(key),
         _ => None,

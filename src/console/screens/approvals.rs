@@ -29,16 +29,34 @@ pub fn draw(state: &State, clock: &Clock, buffer: &mut Buffer, area: Rect) {
     let wide = area.width >= 110;
     let mut columns = vec![
         sorted(state, kind, sort::Column::Phase, column("  STATE", 10)),
-        sorted(state, kind, sort::Column::Stage, column("STAGE", if wide { 24 } else { 14 })),
+        sorted(
+            state,
+            kind,
+            sort::Column::Stage,
+            column("STAGE", if wide { 24 } else { 14 }),
+        ),
         column("GATE", if wide { 16 } else { 8 }),
         column("CHANGE", 14),
         column("YOU", 0),
         column("ANSWERS", if wide { 28 } else { 11 }),
     ];
     if wide {
-        columns.push(sorted(state, kind, sort::Column::Creator, column("CREATOR", 16)));
+        columns.push(sorted(
+            state,
+            kind,
+            sort::Column::Creator,
+            column("CREATOR", 16),
+        ));
     }
-    columns.push(sorted(state, kind, sort::Column::Age, Column { right: true, ..column("AGE", 5) }));
+    columns.push(sorted(
+        state,
+        kind,
+        sort::Column::Age,
+        Column {
+            right: true,
+            ..column("AGE", 5)
+        },
+    ));
     let rows: Vec<Vec<Cell>> = window(state, table.offset(), table.len())
         .filter_map(|place| table.nth(place))
         .map(|row| cells(state, clock, row, wide))
@@ -46,7 +64,14 @@ pub fn draw(state: &State, clock: &Clock, buffer: &mut Buffer, area: Rect) {
     let cursor = (!rows.is_empty()).then(|| table.at().saturating_sub(table.offset()));
     grid::draw(buffer, area, state.theme(), &columns, &rows, cursor);
     if rows.is_empty() {
-        draw_empty(state, kind, buffer, area, table.total(), "no gate asks anything");
+        draw_empty(
+            state,
+            kind,
+            buffer,
+            area,
+            table.total(),
+            "no gate asks anything",
+        );
     }
 }
 
@@ -63,10 +88,22 @@ pub fn state_of(phase: RequestPhase) -> (Mark, &'static str) {
 
 /// `1 of 2: ann`.
 pub fn answers(row: &RequestRow) -> String {
-    let names: Vec<&str> = row.responses.iter().map(|response| response.user.as_str()).collect();
-    let approved = row.responses.iter().filter(|response| response.action == "approve").count();
+    let names: Vec<&str> = row
+        .responses
+        .iter()
+        .map(|response| response.user.as_str())
+        .collect();
+    let approved = row
+        .responses
+        .iter()
+        .filter(|response| response.action == "approve")
+        .count();
     let count = format!("{approved} of {}", row.min_approvals.max(1));
-    if names.is_empty() { count } else { format!("{count}: {}", names.join(", ")) }
+    if names.is_empty() {
+        count
+    } else {
+        format!("{count}: {}", names.join(", "))
+    }
 }
 
 fn cells(state: &State, clock: &Clock, row: &RequestRow, wide: bool) -> Vec<Cell> {
@@ -82,7 +119,12 @@ fn cells(state: &State, clock: &Clock, row: &RequestRow, wide: bool) -> Vec<Cell
         Cell::styled(format!("{} {word}", theme.sign(mark)), theme.mark(mark)),
         Cell::plain(stage_text(state, &row.project, &row.stage)),
         safe(row.step.as_str()),
-        Cell::plain(diff::summary(theme, row.files, row.added.into(), row.removed.into())),
+        Cell::plain(diff::summary(
+            theme,
+            row.files,
+            row.added.into(),
+            row.removed.into(),
+        )),
         you,
         safe(&answers(row)),
     ];

@@ -21,11 +21,29 @@ pub fn draw(state: &State, clock: &Clock, buffer: &mut Buffer, area: Rect) {
     let (kind, table) = (Kind::Freight, &state.tables.freight);
     let wide = area.width >= 110;
     let columns = [
-        sorted(state, kind, sort::Column::Freight, column("FREIGHT", if wide { 24 } else { 18 })),
-        sorted(state, kind, sort::Column::Stage, column("WAREHOUSE", if wide { 24 } else { 14 })),
+        sorted(
+            state,
+            kind,
+            sort::Column::Freight,
+            column("FREIGHT", if wide { 24 } else { 18 }),
+        ),
+        sorted(
+            state,
+            kind,
+            sort::Column::Stage,
+            column("WAREHOUSE", if wide { 24 } else { 14 }),
+        ),
         column("CARRIES", 0),
         column("IN", if wide { 30 } else { 14 }),
-        sorted(state, kind, sort::Column::Age, Column { right: true, ..column("AGE", 5) }),
+        sorted(
+            state,
+            kind,
+            sort::Column::Age,
+            Column {
+                right: true,
+                ..column("AGE", 5)
+            },
+        ),
     ];
     let rows: Vec<Vec<Cell>> = window(state, table.offset(), table.len())
         .filter_map(|place| table.nth(place))
@@ -44,7 +62,12 @@ fn cells(state: &State, clock: &Clock, row: &FreightRow) -> Vec<Cell> {
         "" => Cell::plain("-"),
         text => Cell::plain(text::one_line(text, theme.ascii).into_owned()),
     };
-    let stages: Vec<&str> = row.status.currently_in.keys().map(StageName::as_str).collect();
+    let stages: Vec<&str> = row
+        .status
+        .currently_in
+        .keys()
+        .map(StageName::as_str)
+        .collect();
     let place = match state.project {
         Some(_) => row.origin.name.clone(),
         None => format!("{}/{}", row.project, row.origin.name),

@@ -32,7 +32,14 @@ pub fn draw(state: &State, open: &OpenPromotion, clock: &Clock, buffer: &mut Buf
             Some(error) => text::one_line(error, theme.ascii).into_owned(),
             None => "loading".to_owned(),
         };
-        put(buffer, parts.steps, parts.steps.x + 1, parts.steps.y, &said, theme.dim());
+        put(
+            buffer,
+            parts.steps,
+            parts.steps.x + 1,
+            parts.steps.y,
+            &said,
+            theme.dim(),
+        );
     }
     let label = match (detail, open.whole) {
         (_, true) => "the whole change".to_owned(),
@@ -49,11 +56,34 @@ pub fn draw(state: &State, open: &OpenPromotion, clock: &Clock, buffer: &mut Buf
 
 fn rule(state: &State, reading: bool, label: &str, buffer: &mut Buffer, area: Rect) {
     let theme = state.theme();
-    put(buffer, area, area.x, area.y, &theme.line().repeat(usize::from(area.width)), theme.dim());
-    let style = if reading { theme.cursor() } else { theme.strong() };
+    put(
+        buffer,
+        area,
+        area.x,
+        area.y,
+        &theme.line().repeat(usize::from(area.width)),
+        theme.dim(),
+    );
+    let style = if reading {
+        theme.cursor()
+    } else {
+        theme.strong()
+    };
     if !label.is_empty() {
-        let shown = text::cut(label, usize::from(area.width.saturating_sub(8)), theme.ascii).into_owned();
-        put(buffer, area, area.x + 3, area.y, &format!(" {shown} "), style);
+        let shown = text::cut(
+            label,
+            usize::from(area.width.saturating_sub(8)),
+            theme.ascii,
+        )
+        .into_owned();
+        put(
+            buffer,
+            area,
+            area.x + 3,
+            area.y,
+            &format!(" {shown} "),
+            style,
+        );
     }
 }
 
@@ -67,37 +97,68 @@ fn title(state: &State, open: &OpenPromotion, clock: &Clock, buffer: &mut Buffer
     let (mark, word) = promotions::state_of(state, &row);
     let since = match (row.phase.is_terminal(), row.finished_at) {
         (true, Some(end)) => format!(" {} ago", clock.age(end)),
-        _ => row.started_at.map(|start| format!(" for {}", clock.age(start))).unwrap_or_default(),
+        _ => row
+            .started_at
+            .map(|start| format!(" for {}", clock.age(start)))
+            .unwrap_or_default(),
     };
-    let gone = if state.tables.promotions.get(&open.key).is_none() && state.tables.promotions.total() > 0 {
+    let gone = if state.tables.promotions.get(&open.key).is_none()
+        && state.tables.promotions.total() > 0
+    {
         " (deleted)"
     } else {
         ""
     };
-    let right = text::one_line(&format!("{} {word}{since}{gone}", theme.sign(mark)), theme.ascii).into_owned();
+    let right = text::one_line(
+        &format!("{} {word}{since}{gone}", theme.sign(mark)),
+        theme.ascii,
+    )
+    .into_owned();
     let room = usize::from(area.width).saturating_sub(text::width(&right) + 4);
     let freight = state.tables.index.freight_text(&row.project, &row.freight);
     let change = verdict::freight_change(state, &row).unwrap_or_default();
     let left = format!("{}/{}  {freight}  {change}", row.project, row.stage);
     let left = text::cut(&text::one_line(&left, theme.ascii), room, theme.ascii).into_owned();
     put(buffer, area, area.x + 1, area.y, &left, theme.strong());
-    let x = area.right().saturating_sub(u16::try_from(text::width(&right)).unwrap_or_default() + 1);
+    let x = area
+        .right()
+        .saturating_sub(u16::try_from(text::width(&right)).unwrap_or_default() + 1);
     put(buffer, area, x, area.y, &right, theme.mark(mark));
 }
 
-fn steps(state: &State, open: &OpenPromotion, detail: &Detail, clock: &Clock, buffer: &mut Buffer, area: Rect) {
+fn steps(
+    state: &State,
+    open: &OpenPromotion,
+    detail: &Detail,
+    clock: &Clock,
+    buffer: &mut Buffer,
+    area: Rect,
+) {
     let theme = state.theme();
     let promotion = &detail.promotion;
     let height = usize::from(area.height);
     let all = &promotion.spec.steps;
     if all.is_empty() {
-        put(buffer, area, area.x + 1, area.y, "it has no steps", theme.dim());
+        put(
+            buffer,
+            area,
+            area.x + 1,
+            area.y,
+            "it has no steps",
+            theme.dim(),
+        );
         return;
     }
-    let top = (open.step + 1).saturating_sub(height).min(all.len().saturating_sub(height));
+    let top = (open.step + 1)
+        .saturating_sub(height)
+        .min(all.len().saturating_sub(height));
     for (index, y) in (top..all.len()).take(height).zip(area.y..) {
         let Some(step) = all.get(index) else { break };
-        let line = Rect { y, height: 1, ..area };
+        let line = Rect {
+            y,
+            height: 1,
+            ..area
+        };
         step_line(state, detail, index, step, clock, buffer, line);
         if index == open.step && !open.reading {
             buffer.set_style(line, theme.cursor());
@@ -122,32 +183,76 @@ fn step_line(
     let mark = mark_of(&detail.promotion, step, entry);
     // As wide as the longest, within what the window has to spare.
     let longest = |of: fn(&PromotionStep) -> &str| {
-        detail.promotion.spec.steps.iter().map(|step| text::width(of(step))).max().unwrap_or_default()
+        detail
+            .promotion
+            .spec
+            .steps
+            .iter()
+            .map(|step| text::width(of(step)))
+            .max()
+            .unwrap_or_default()
     };
     let most = usize::from(area.width / 5);
     let alias = (longest(|step| step.alias.as_str()) + 3).clamp(12, most.max(12));
     let kind = longest(|step| step.uses.as_str()).clamp(12, most.max(17));
     let mut said = entry.map(|entry| entry.message.clone()).unwrap_or_default();
     if said.is_empty()
-        && let Some(change) = detail.changes.iter().find(|change| change.alias == step.alias)
+        && let Some(change) = detail
+            .changes
+            .iter()
+            .find(|change| change.alias == step.alias)
     {
         said = match change.change.files.as_slice() {
-            [file] => format!("{}  +{} {}{}", file.path, file.added, theme.minus(), file.removed),
+            [file] => format!(
+                "{}  +{} {}{}",
+                file.path,
+                file.added,
+                theme.minus(),
+                file.removed
+            ),
             files => diff::summary_of(theme, files),
         };
     }
-    if let Some(errors) = entry.map(|entry| entry.error_count).filter(|errors| *errors > 0) {
+    if let Some(errors) = entry
+        .map(|entry| entry.error_count)
+        .filter(|errors| *errors > 0)
+    {
         said = format!("attempt {}; {said}", errors + 1);
     }
-    let took =
-        entry.and_then(|entry| entry.started_at.map(|start| clock.took(start, entry.finished_at))).unwrap_or_default();
-    let fit = |content: &str, room: usize| text::fit(&text::one_line(content, theme.ascii), room, theme.ascii);
+    let took = entry
+        .and_then(|entry| {
+            entry
+                .started_at
+                .map(|start| clock.took(start, entry.finished_at))
+        })
+        .unwrap_or_default();
+    let fit = |content: &str, room: usize| {
+        text::fit(&text::one_line(content, theme.ascii), room, theme.ascii)
+    };
     let name = format!("{} {}", index + 1, step.alias);
-    let x = put(buffer, area, area.x + 1, area.y, theme.sign(mark), theme.mark(mark));
-    let lead = format!(" {} {} {took:>5}   ", fit(&name, alias), fit(step.uses.as_str(), kind));
+    let x = put(
+        buffer,
+        area,
+        area.x + 1,
+        area.y,
+        theme.sign(mark),
+        theme.mark(mark),
+    );
+    let lead = format!(
+        " {} {} {took:>5}   ",
+        fit(&name, alias),
+        fit(step.uses.as_str(), kind)
+    );
     let x = put(buffer, area, x, area.y, &lead, Style::new());
     let room = usize::from(area.right().saturating_sub(x));
-    put(buffer, area, x, area.y, &text::cut(&text::one_line(&said, theme.ascii), room, theme.ascii), Style::new());
+    put(
+        buffer,
+        area,
+        x,
+        area.y,
+        &text::cut(&text::one_line(&said, theme.ascii), room, theme.ascii),
+        Style::new(),
+    );
 }
 
 fn mark_of(promotion: &Promotion, step: &PromotionStep, entry: Option<&StepMetadata>) -> Mark {
@@ -167,8 +272,14 @@ fn mark_of(promotion: &Promotion, step: &PromotionStep, entry: Option<&StepMetad
 pub fn page(state: &State, open: &OpenPromotion, clock: &Clock, width: u16) -> Page {
     let theme = state.theme();
     let mut page = Page::new(width, theme);
-    let Some(detail) = state.detail.of(&open.key) else { return page };
-    let asked = state.request.value.as_deref().filter(|request| request.spec.promotion.uid == open.key.uid);
+    let Some(detail) = state.detail.of(&open.key) else {
+        return page;
+    };
+    let asked = state
+        .request
+        .value
+        .as_deref()
+        .filter(|request| request.spec.promotion.uid == open.key.uid);
     if open.whole {
         match (&detail.whole, asked) {
             (Some(whole), _) => diff::add(&mut page, whole),
@@ -201,12 +312,21 @@ pub fn page(state: &State, open: &OpenPromotion, clock: &Clock, width: u16) -> P
         page.gap();
         request::add(&mut page, state, request, clock);
     }
-    if let Some(change) = detail.changes.iter().find(|change| change.alias == step.alias) {
+    if let Some(change) = detail
+        .changes
+        .iter()
+        .find(|change| change.alias == step.alias)
+    {
         page.gap();
         page.heading("What it changed");
         diff::add(&mut page, &change.change);
     }
-    if let Some(output) = promotion.status.state.as_ref().and_then(|state| state.get(step.alias.as_str())) {
+    if let Some(output) = promotion
+        .status
+        .state
+        .as_ref()
+        .and_then(|state| state.get(step.alias.as_str()))
+    {
         page.gap();
         page.heading("Output");
         page.text(&pretty(output), Style::new());

@@ -28,27 +28,51 @@ fn columns(state: &State, width: u16) -> Vec<(Field, Column)> {
     let stage = column("STAGE", wide(110, 15, 24));
     let freight = column("FREIGHT", wide(110, 13, 18));
     let mut columns = vec![
-        (Field::Phase, sorted(state, kind, sort::Column::Phase, column("  PHASE", 11))),
-        (Field::Stage, sorted(state, kind, sort::Column::Stage, stage)),
+        (
+            Field::Phase,
+            sorted(state, kind, sort::Column::Phase, column("  PHASE", 11)),
+        ),
+        (
+            Field::Stage,
+            sorted(state, kind, sort::Column::Stage, stage),
+        ),
     ];
     if width >= 70 {
-        columns.push((Field::Freight, sorted(state, kind, sort::Column::Freight, freight)));
+        columns.push((
+            Field::Freight,
+            sorted(state, kind, sort::Column::Freight, freight),
+        ));
     }
     if width >= 56 {
         columns.push((Field::Step, column("STEP", wide(110, 12, 18))));
     }
     columns.push((Field::Why, column("WHY", 0)));
     if width >= 150 {
-        columns.push((Field::Name, sorted(state, kind, sort::Column::Name, column("NAME", 28))));
+        columns.push((
+            Field::Name,
+            sorted(state, kind, sort::Column::Name, column("NAME", 28)),
+        ));
     }
     if width >= 110 {
-        columns.push((Field::Creator, sorted(state, kind, sort::Column::Creator, column("CREATOR", 16))));
+        columns.push((
+            Field::Creator,
+            sorted(state, kind, sort::Column::Creator, column("CREATOR", 16)),
+        ));
     }
     if width >= 130 {
-        let took = Column { right: true, ..column("TOOK", 6) };
-        columns.push((Field::Took, sorted(state, kind, sort::Column::Duration, took)));
+        let took = Column {
+            right: true,
+            ..column("TOOK", 6)
+        };
+        columns.push((
+            Field::Took,
+            sorted(state, kind, sort::Column::Duration, took),
+        ));
     }
-    let age = Column { right: true, ..column("AGE", 5) };
+    let age = Column {
+        right: true,
+        ..column("AGE", 5)
+    };
     columns.push((Field::Age, sorted(state, kind, sort::Column::Age, age)));
     columns
 }
@@ -73,13 +97,25 @@ pub fn draw(state: &State, clock: &Clock, buffer: &mut Buffer, area: Rect) {
     let shown = window(state, table.offset(), table.len());
     let rows: Vec<Vec<Cell>> = shown
         .filter_map(|place| table.nth(place))
-        .map(|row| columns.iter().map(|(field, _)| cell(state, clock, row, *field)).collect())
+        .map(|row| {
+            columns
+                .iter()
+                .map(|(field, _)| cell(state, clock, row, *field))
+                .collect()
+        })
         .collect();
     let plain: Vec<Column> = columns.into_iter().map(|(_, column)| column).collect();
     let cursor = (!rows.is_empty()).then(|| table.at().saturating_sub(table.offset()));
     grid::draw(buffer, area, state.theme(), &plain, &rows, cursor);
     if rows.is_empty() {
-        draw_empty(state, Kind::Promotions, buffer, area, table.total(), "no Promotions");
+        draw_empty(
+            state,
+            Kind::Promotions,
+            buffer,
+            area,
+            table.total(),
+            "no Promotions",
+        );
     }
 }
 
@@ -116,17 +152,25 @@ fn cell(state: &State, clock: &Clock, row: &PromotionRow, field: Field) -> Cell 
     match field {
         Field::Phase => {
             let (mark, word) = state_of(state, row);
-            Cell::styled(format!("{} {}", theme.sign(mark), safe(&word)), theme.mark(mark))
+            Cell::styled(
+                format!("{} {}", theme.sign(mark), safe(&word)),
+                theme.mark(mark),
+            )
         }
         Field::Stage => Cell::plain(stage_text(state, &row.project, &row.stage)),
-        Field::Freight => Cell::plain(safe(state.tables.index.freight_text(&row.project, &row.freight))),
+        Field::Freight => Cell::plain(safe(
+            state.tables.index.freight_text(&row.project, &row.freight),
+        )),
         Field::Step => Cell::plain(safe(&step_text(row))),
-        Field::Why => Cell::plain(text::one_line(&verdict::why(state, row, clock), theme.ascii).into_owned()),
+        Field::Why => {
+            Cell::plain(text::one_line(&verdict::why(state, row, clock), theme.ascii).into_owned())
+        }
         Field::Name => Cell::plain(safe(row.name.as_str())),
         Field::Creator => Cell::plain(safe(&row.creator)),
-        Field::Took => {
-            Cell::plain(row.started_at.map_or_else(|| "-".to_owned(), |start| clock.took(start, row.finished_at)))
-        }
+        Field::Took => Cell::plain(row.started_at.map_or_else(
+            || "-".to_owned(),
+            |start| clock.took(start, row.finished_at),
+        )),
         Field::Age => Cell::plain(clock.age_or_dash(row.created_at)),
     }
 }
@@ -135,7 +179,12 @@ fn cell(state: &State, clock: &Clock, row: &PromotionRow, field: Field) -> Cell 
 fn step_text(row: &PromotionRow) -> String {
     match (&row.step, &row.phase) {
         (_, Phase::Succeeded) => format!("{0}/{0}", row.steps),
-        (Some(step), _) => format!("{}/{} {}", step.number.min(row.steps), row.steps, step.alias),
+        (Some(step), _) => format!(
+            "{}/{} {}",
+            step.number.min(row.steps),
+            row.steps,
+            step.alias
+        ),
         (None, _) if row.steps == 0 && row.phase == Phase::Running => "0/0".to_owned(),
         (None, _) => String::new(),
     }

@@ -23,13 +23,22 @@ pub fn page(state: &State, open: &OpenRequest, clock: &Clock, width: u16) -> Pag
     let theme = state.theme();
     let mut page = Page::new(width, theme);
     let Some(request) = state.request.of(&open.key) else {
-        page.text(state.request.error.as_deref().unwrap_or("loading"), theme.dim());
+        page.text(
+            state.request.error.as_deref().unwrap_or("loading"),
+            theme.dim(),
+        );
         return page;
     };
     let row = RequestRow::of(request);
     let (mark, word) = approvals::state_of(row.phase);
-    page.heading(&format!("{}/{}  {} of {}", row.project, row.stage, row.step, row.promotion));
-    page.text(&format!("{} {word}, {}", theme.sign(mark), approvals::answers(&row)), theme.mark(mark));
+    page.heading(&format!(
+        "{}/{}  {} of {}",
+        row.project, row.stage, row.step, row.promotion
+    ));
+    page.text(
+        &format!("{} {word}, {}", theme.sign(mark), approvals::answers(&row)),
+        theme.mark(mark),
+    );
     if !request.status.message.is_empty() {
         page.text(&request.status.message, Style::new());
     }
@@ -43,14 +52,22 @@ pub fn add(page: &mut Page, state: &State, request: &ApprovalRequest, clock: &Cl
     let row = RequestRow::of(request);
     match verdict::may_answer(state, &row) {
         Ok(()) => page.text("you may answer: a approve, n reject", theme.warn()),
-        Err(why) if row.phase == RequestPhase::Open => page.text(&format!("you cannot approve: {why}"), theme.dim()),
+        Err(why) if row.phase == RequestPhase::Open => {
+            page.text(&format!("you cannot approve: {why}"), theme.dim())
+        }
         // What became of it is said above.
         Err(_) => {}
     }
     if let Some(deadline) = row.deadline.filter(|_| row.phase == RequestPhase::Open) {
         match clock.left(deadline) {
-            Some(left) => page.text(&format!("until {} ({left} left)", clock.time(deadline)), Style::new()),
-            None => page.text(&format!("expired at {}", clock.time(deadline)), theme.warn()),
+            Some(left) => page.text(
+                &format!("until {} ({left} left)", clock.time(deadline)),
+                Style::new(),
+            ),
+            None => page.text(
+                &format!("expired at {}", clock.time(deadline)),
+                theme.warn(),
+            ),
         }
     }
     who(page, &row, request, clock);
@@ -62,7 +79,10 @@ pub fn add(page: &mut Page, state: &State, request: &ApprovalRequest, clock: &Cl
     ));
     for base in &change.bases {
         let commit: String = base.commit.chars().take(12).collect();
-        page.text(&format!("to {} of {}, now at {commit}", base.branch, base.repo_url), theme.dim());
+        page.text(
+            &format!("to {} of {}, now at {commit}", base.branch, base.repo_url),
+            theme.dim(),
+        );
     }
     let files: Vec<FileCount> = change.files.iter().map(FileCount::from).collect();
     diff::files(page, &files);
@@ -74,11 +94,19 @@ pub fn add(page: &mut Page, state: &State, request: &ApprovalRequest, clock: &Cl
 fn who(page: &mut Page, row: &RequestRow, request: &ApprovalRequest, clock: &Clock) {
     let theme = page.theme();
     let spec = &request.spec;
-    page.indented("needs    ", &policy(&spec.approvers, spec.min_approvals, spec.exclude_creator), Style::new());
+    page.indented(
+        "needs    ",
+        &policy(&spec.approvers, spec.min_approvals, spec.exclude_creator),
+        Style::new(),
+    );
     page.indented("made by  ", &row.creator, Style::new());
     for response in &row.responses {
         let at = response.time.map(|at| clock.time(at)).unwrap_or_default();
-        page.indented("answer   ", &format!("{} by {} at {at}", response.action, response.user), theme.strong());
+        page.indented(
+            "answer   ",
+            &format!("{} by {} at {at}", response.action, response.user),
+            theme.strong(),
+        );
         if !response.message.is_empty() {
             page.indented("         ", &response.message, Style::new());
         }

@@ -23,13 +23,31 @@ pub fn draw(state: &State, clock: &Clock, buffer: &mut Buffer, area: Rect) {
     let (kind, table) = (Kind::Stages, &state.tables.stages);
     let wide = area.width >= 110;
     let columns = [
-        sorted(state, kind, sort::Column::Stage, column("STAGE", if wide { 30 } else { 18 })),
-        sorted(state, kind, sort::Column::Freight, column("FREIGHT", if wide { 24 } else { 16 })),
+        sorted(
+            state,
+            kind,
+            sort::Column::Stage,
+            column("STAGE", if wide { 30 } else { 18 }),
+        ),
+        sorted(
+            state,
+            kind,
+            sort::Column::Freight,
+            column("FREIGHT", if wide { 24 } else { 16 }),
+        ),
         sorted(state, kind, sort::Column::Phase, column("HEALTH", 11)),
         column("AUTO", 4),
         column("SHARD", if wide { 16 } else { 8 }),
         column("NOW", 0),
-        sorted(state, kind, sort::Column::Age, Column { right: true, ..column("AGE", 5) }),
+        sorted(
+            state,
+            kind,
+            sort::Column::Age,
+            Column {
+                right: true,
+                ..column("AGE", 5)
+            },
+        ),
     ];
     let rows: Vec<Vec<Cell>> = window(state, table.offset(), table.len())
         .filter_map(|place| table.nth(place))
@@ -48,8 +66,11 @@ fn cells(state: &State, clock: &Clock, row: &StageRow) -> Vec<Cell> {
         "" => Cell::plain("-"),
         text => Cell::plain(text::one_line(text, theme.ascii).into_owned()),
     };
-    let freight: Vec<&str> =
-        row.freight.iter().map(|name| state.tables.index.freight_text(&row.project, name)).collect();
+    let freight: Vec<&str> = row
+        .freight
+        .iter()
+        .map(|name| state.tables.index.freight_text(&row.project, name))
+        .collect();
     let now = match &row.current_promotion {
         Some(promotion) => format!("promotes {promotion}"),
         None if row.control_flow => "passes Freight on".to_owned(),

@@ -36,12 +36,20 @@ pub fn help(state: &State, width: u16) -> Page {
     }
     page.heading("Signs");
     for (mark, meaning) in MARKS {
-        page.indented(&format!("  {} ", theme.sign(mark)), meaning, theme.mark(mark));
+        page.indented(
+            &format!("  {} ", theme.sign(mark)),
+            meaning,
+            theme.mark(mark),
+        );
     }
     page.gap();
     page.heading("Who you are");
     page.indented("  user    ", &state.context.person.name, Style::new());
-    page.indented("  groups  ", &state.context.person.groups.join(", "), Style::new());
+    page.indented(
+        "  groups  ",
+        &state.context.person.groups.join(", "),
+        Style::new(),
+    );
     page
 }
 
@@ -67,7 +75,11 @@ pub fn log(state: &State, clock: &Clock, width: u16) -> Page {
     let theme = state.theme();
     let mut page = Page::new(width, theme);
     if state.log.is_empty() {
-        let said = if state.context.executing { "nothing yet" } else { "no promotions run in this process" };
+        let said = if state.context.executing {
+            "nothing yet"
+        } else {
+            "no promotions run in this process"
+        };
         page.text(said, theme.dim());
     }
     for (at, line) in &state.log {

@@ -8,7 +8,11 @@ struct Item {
 
 impl Row for Item {
     fn key(&self) -> Key {
-        Key { project: "p".into(), name: self.name.clone(), uid: self.name.as_str().into() }
+        Key {
+            project: "p".into(),
+            name: self.name.clone(),
+            uid: self.name.as_str().into(),
+        }
     }
 }
 
@@ -23,14 +27,25 @@ impl Shape<Item> for ByRank {
     }
     fn compare(&self, a: &Item, b: &Item) -> Ordering {
         let by_rank = a.rank.cmp(&b.rank);
-        if self.descending { by_rank.reverse() } else { by_rank }.then_with(|| a.name.cmp(&b.name))
+        if self.descending {
+            by_rank.reverse()
+        } else {
+            by_rank
+        }
+        .then_with(|| a.name.cmp(&b.name))
     }
 }
 
-const ALL: ByRank = ByRank { below: u32::MAX, descending: false };
+const ALL: ByRank = ByRank {
+    below: u32::MAX,
+    descending: false,
+};
 
 fn item(rank: u32) -> Item {
-    Item { name: format!("p{rank}"), rank }
+    Item {
+        name: format!("p{rank}"),
+        rank,
+    }
 }
 
 fn items(ranks: impl IntoIterator<Item = u32>) -> Vec<Item> {
@@ -42,7 +57,9 @@ fn key(rank: u32) -> Key {
 }
 
 fn shown(table: &Table<Item>) -> Vec<u32> {
-    (0..table.len()).map(|place| table.nth(place).unwrap().rank).collect()
+    (0..table.len())
+        .map(|place| table.nth(place).unwrap().rank)
+        .collect()
 }
 
 fn full(ranks: impl IntoIterator<Item = u32>) -> Table<Item> {
@@ -58,11 +75,23 @@ fn the_cursor_follows_its_object_c74() {
     table.go(2);
     assert_eq!(table.current().unwrap().name, "p3");
     table.apply(Change::Upsert(items([0])), &ALL);
-    assert_eq!((table.current().unwrap().name.as_str(), table.at()), ("p3", 3));
+    assert_eq!(
+        (table.current().unwrap().name.as_str(), table.at()),
+        ("p3", 3)
+    );
     table.apply(Change::Delete(key(1)), &ALL);
-    assert_eq!((table.current().unwrap().name.as_str(), table.at()), ("p3", 2));
-    table.reshape(&ByRank { descending: true, ..ALL });
-    assert_eq!((table.current().unwrap().name.as_str(), table.at()), ("p3", 2));
+    assert_eq!(
+        (table.current().unwrap().name.as_str(), table.at()),
+        ("p3", 2)
+    );
+    table.reshape(&ByRank {
+        descending: true,
+        ..ALL
+    });
+    assert_eq!(
+        (table.current().unwrap().name.as_str(), table.at()),
+        ("p3", 2)
+    );
     assert_eq!(shown(&table), [5, 4, 3, 2, 0]);
 }
 
@@ -72,10 +101,17 @@ fn a_shorter_list_takes_the_cursor_along_c83() {
     table.go(16);
     table.fit(10);
     table.apply(Change::Page(items([40])), &ALL);
-    assert_eq!(table.len(), 31, "a new list blanks nothing while it goes on");
+    assert_eq!(
+        table.len(),
+        31,
+        "a new list blanks nothing while it goes on"
+    );
     table.apply(Change::ListDone, &ALL);
     table.fit(10);
-    assert_eq!((table.at(), table.offset(), table.current().unwrap().rank), (0, 0, 40));
+    assert_eq!(
+        (table.at(), table.offset(), table.current().unwrap().rank),
+        (0, 0, 40)
+    );
     table.apply(Change::ListDone, &ALL);
     assert!(table.len() == 0 && table.current().is_none());
 }
@@ -108,13 +144,19 @@ fn offsets_are_clamped_when_the_list_shrinks_c79() {
 #[test]
 fn small_and_large_changes_lead_to_the_same_order() {
     let ranks: Vec<u32> = (0..500).map(|n| n * 7919 % 500).collect();
-    let shape = ByRank { below: 400, descending: true };
+    let shape = ByRank {
+        below: 400,
+        descending: true,
+    };
     let (mut one, mut many) = (Table::default(), Table::default());
     for rank in &ranks {
         one.apply(Change::Upsert(vec![item(*rank)]), &shape);
     }
     many.apply(Change::Upsert(items(ranks.iter().copied())), &shape);
-    many.apply(Change::Upsert(items(ranks.iter().copied().take(100))), &shape);
+    many.apply(
+        Change::Upsert(items(ranks.iter().copied().take(100))),
+        &shape,
+    );
     assert_eq!(shown(&one), (0..400).rev().collect::<Vec<_>>());
     assert_eq!(shown(&many), shown(&one));
     // A row may leave the filter and come back.

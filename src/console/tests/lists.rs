@@ -10,15 +10,32 @@ use crate::{
 
 /// The sample of the design.
 pub fn sample() -> Vec<PromotionRow> {
-    let at = |row: PromotionRow, seconds| PromotionRow { created_at: ago(seconds), ..row };
+    let at = |row: PromotionRow, seconds| PromotionRow {
+        created_at: ago(seconds),
+        ..row
+    };
     let mut gate = step(4, "gate", "wait-for-approval");
     gate.message = "1 of 2 approvals".into();
     let mut push = step(5, "push", "git-push");
     push.message = "landing, 3rd of 7".into();
     let otter = "calm-otter-0123456789";
     vec![
-        at(PromotionRow { step: Some(gate), freight: otter.into(), ..promotion("shop", "prod", "p1") }, 720),
-        at(PromotionRow { step: Some(push), freight: otter.into(), ..promotion("shop", "uat", "p2") }, 2),
+        at(
+            PromotionRow {
+                step: Some(gate),
+                freight: otter.into(),
+                ..promotion("shop", "prod", "p1")
+            },
+            720,
+        ),
+        at(
+            PromotionRow {
+                step: Some(push),
+                freight: otter.into(),
+                ..promotion("shop", "uat", "p2")
+            },
+            2,
+        ),
         at(
             PromotionRow {
                 phase: Phase::Pending,
@@ -37,7 +54,13 @@ pub fn sample() -> Vec<PromotionRow> {
             },
             41 * 60,
         ),
-        at(PromotionRow { phase: Phase::Succeeded, ..promotion("pay", "uat", "p5") }, 3 * 3600),
+        at(
+            PromotionRow {
+                phase: Phase::Succeeded,
+                ..promotion("pay", "uat", "p5")
+            },
+            3 * 3600,
+        ),
     ]
 }
 
@@ -64,7 +87,10 @@ fn the_table_at_80_columns() {
     assert_eq!(lines[..7], expected);
     assert!(lines[7..22].iter().all(String::is_empty));
     assert_eq!(lines[22], "─".repeat(80));
-    assert_eq!(lines[23], " enter open  x abort  p promote  / filter  : command  ? help  ctrl-c quit");
+    assert_eq!(
+        lines[23],
+        " enter open  x abort  p promote  / filter  : command  ? help  ctrl-c quit"
+    );
 }
 
 #[test]
@@ -73,7 +99,10 @@ fn a_long_place_leaves_room_for_project_and_news() {
     context.place = "local /very/long/path/to/a/folder/of/a/cluster/that/nobody/reads".into();
     let mut play = Play::with(context, 80, 24);
     play.promotions(sample());
-    assert_eq!(play.lines()[0], " tidewaiter  local /very/long/path/to/… / all projects   ● live     1 failed  5");
+    assert_eq!(
+        play.lines()[0],
+        " tidewaiter  local /very/long/path/to/… / all projects   ● live     1 failed  5"
+    );
 }
 
 #[test]
@@ -81,7 +110,9 @@ fn a_wider_window_shows_more() {
     let lines = play(160, 45).lines();
     assert_eq!(
         lines[1].split_whitespace().collect::<Vec<_>>(),
-        ["PHASE", "STAGE", "FREIGHT", "STEP", "WHY", "NAME", "CREATOR", "TOOK", "AGE↓"]
+        [
+            "PHASE", "STAGE", "FREIGHT", "STEP", "WHY", "NAME", "CREATOR", "TOOK", "AGE↓"
+        ]
     );
     assert!(lines[3].contains("waits for its turn") && lines[3].contains("kubernetes:ann"));
     assert_eq!(lines.len(), 45);
@@ -90,13 +121,25 @@ fn a_wider_window_shows_more() {
 #[test]
 fn enter_opens_the_object_under_the_cursor_whatever_moved_c74() {
     let mut play = Play::new(80, 24);
-    let row = |n: i64| PromotionRow { created_at: ago(1_000 - n * 100), ..promotion("shop", "prod", &format!("p{n}")) };
+    let row = |n: i64| PromotionRow {
+        created_at: ago(1_000 - n * 100),
+        ..promotion("shop", "prod", &format!("p{n}"))
+    };
     play.promotions((1..=5).map(row).collect());
     play.keys("jj");
     play.feed(FeedEvent::Promotions(Change::Upsert(vec![row(9), row(8)])));
     play.feed(FeedEvent::Promotions(Change::Delete(row(1).key())));
     play.keys("AN");
-    assert_eq!(play.state.tables.promotions.current().unwrap().name.as_str(), "p3");
+    assert_eq!(
+        play.state
+            .tables
+            .promotions
+            .current()
+            .unwrap()
+            .name
+            .as_str(),
+        "p3"
+    );
     // A dialog keeps the object it was opened for.
     play.keys("x");
     play.feed(FeedEvent::Promotions(Change::Delete(row(3).key())));
@@ -113,12 +156,17 @@ fn the_order_is_the_same_a_minute_later_c76() {
     let mut play = Play::new(80, 24);
     play.promotions(
         (0..10)
-            .map(|n| PromotionRow { created_at: ago(55 + n % 3), ..promotion("shop", "prod", &format!("p{n}")) })
+            .map(|n| PromotionRow {
+                created_at: ago(55 + n % 3),
+                ..promotion("shop", "prod", &format!("p{n}"))
+            })
             .collect(),
     );
     let order = |play: &Play| {
         let table = &play.state.tables.promotions;
-        (0..table.len()).map(|at| table.nth(at).unwrap().name.clone()).collect::<Vec<_>>()
+        (0..table.len())
+            .map(|at| table.nth(at).unwrap().name.clone())
+            .collect::<Vec<_>>()
     };
     let before = order(&play);
     play.state.now = now().plus(std::time::Duration::from_secs(60));
@@ -131,12 +179,26 @@ fn the_order_is_the_same_a_minute_later_c76() {
 #[test]
 fn a_list_that_shrinks_takes_the_cursor_to_its_row_c83() {
     let mut play = Play::new(80, 24);
-    play.promotions((0..20).map(|n| promotion("shop", "prod", &format!("p{n:02}"))).collect());
+    play.promotions(
+        (0..20)
+            .map(|n| promotion("shop", "prod", &format!("p{n:02}")))
+            .collect(),
+    );
     play.keys("16").keys("1").keys("jjjjjjjjjjjjjjjj");
     assert_eq!(play.state.tables.promotions.at(), 16);
     let since = ago(30).unwrap();
-    play.feed(FeedEvent::State(Kind::Promotions, FeedState::StaleSince { since, error: "connection reset".into() }));
-    assert!(play.shows("! stale since 30s: connection"), "{:?}", play.lines()[0]);
+    play.feed(FeedEvent::State(
+        Kind::Promotions,
+        FeedState::StaleSince {
+            since,
+            error: "connection reset".into(),
+        },
+    ));
+    assert!(
+        play.shows("! stale since 30s: connection"),
+        "{:?}",
+        play.lines()[0]
+    );
     assert!(play.shows("shop/prod"), "a lost connection blanks nothing");
     play.promotions(vec![promotion("shop", "prod", "q")]);
     play.feed(FeedEvent::State(Kind::Promotions, FeedState::Live));
@@ -151,7 +213,10 @@ fn hostile_text_is_shown_and_spoils_nothing_c77() {
     let mut broken = step(1, "clone", "git-clone");
     broken.message = message.into();
     play.promotions(vec![
-        PromotionRow { step: Some(broken), ..promotion("shop", "prod", "p1") },
+        PromotionRow {
+            step: Some(broken),
+            ..promotion("shop", "prod", "p1")
+        },
         PromotionRow {
             message: "x".repeat(32 * 1024),
             phase: Phase::Failed,
@@ -163,7 +228,11 @@ fn hostile_text_is_shown_and_spoils_nothing_c77() {
     assert!(play.shows("[red]x[0] [YELLOW]"), "{:?}", play.lines());
     assert!(play.lines().concat().chars().all(|c| !c.is_control()));
     play.resize(80, 24);
-    let long = play.lines().into_iter().find(|line| line.contains("shop/uat")).unwrap();
+    let long = play
+        .lines()
+        .into_iter()
+        .find(|line| line.contains("shop/uat"))
+        .unwrap();
     assert!(long.contains("xxx…"), "{long}");
 }
 
@@ -171,11 +240,29 @@ fn hostile_text_is_shown_and_spoils_nothing_c77() {
 fn steps_out_of_range_do_no_harm_c80() {
     let mut play = Play::new(80, 24);
     play.promotions(vec![
-        PromotionRow { steps: 0, step: None, ..promotion("shop", "a", "p1") },
-        PromotionRow { steps: 5, step: Some(step(7, "late", "x")), ..promotion("shop", "b", "p2") },
-        PromotionRow { steps: 0, phase: Phase::Succeeded, step: None, ..promotion("shop", "c", "p3") },
+        PromotionRow {
+            steps: 0,
+            step: None,
+            ..promotion("shop", "a", "p1")
+        },
+        PromotionRow {
+            steps: 5,
+            step: Some(step(7, "late", "x")),
+            ..promotion("shop", "b", "p2")
+        },
+        PromotionRow {
+            steps: 0,
+            phase: Phase::Succeeded,
+            step: None,
+            ..promotion("shop", "c", "p3")
+        },
     ]);
-    let line = |stage: &str| play.lines().into_iter().find(|line| line.contains(stage)).unwrap();
+    let line = |stage: &str| {
+        play.lines()
+            .into_iter()
+            .find(|line| line.contains(stage))
+            .unwrap()
+    };
     assert!(line("shop/a").contains(" 0/0 "));
     assert!(line("shop/b").contains(" 5/5 late"));
     assert!(line("shop/c").contains(" 0/0 "));
@@ -195,36 +282,75 @@ fn what_is_not_known_is_a_dash_and_unknown_words_stay_c89() {
         ..promotion("shop", "prod", "p1")
     }]);
     let row = &play.lines()[2];
-    assert!(row.starts_with(" ? Paused    shop/prod       -             -"), "{row}");
+    assert!(
+        row.starts_with(" ? Paused    shop/prod       -             -"),
+        "{row}"
+    );
     assert!(row.ends_with(" -"), "{row}");
     let mut bare = stage("shop", "prod");
     (bare.health, bare.created_at, bare.requests) = (String::new(), None, Vec::new());
     play.stages(vec![bare]).keys("3");
-    assert!(play.lines()[2].starts_with(" shop/prod          -                -"), "{:?}", play.lines()[2]);
+    assert!(
+        play.lines()[2].starts_with(" shop/prod          -                -"),
+        "{:?}",
+        play.lines()[2]
+    );
     play.freight(vec![freight("shop", "", "1")]).keys("4");
-    assert!(play.lines()[2].starts_with(" -012345"), "{:?}", play.lines()[2]);
+    assert!(
+        play.lines()[2].starts_with(" -012345"),
+        "{:?}",
+        play.lines()[2]
+    );
 }
 
 #[test]
 fn states_are_told_apart_without_colour_c91() {
     let mut context = crate::console::fixtures::context();
-    context.theme = Theme { colour: false, ascii: true };
+    context.theme = Theme {
+        colour: false,
+        ascii: true,
+    };
     let mut play = Play::with(context, 80, 24);
     let mut again = step(2, "clone", "git-clone");
     (again.status, again.error_count) = (Some(StepStatus::Running), 2);
     play.promotions(vec![
-        PromotionRow { phase: Phase::New, step: None, ..promotion("s", "a", "p1") },
-        PromotionRow { phase: Phase::Pending, step: None, ..promotion("s", "b", "p2") },
-        PromotionRow { step: Some(again), ..promotion("s", "c", "p3") },
-        PromotionRow { phase: Phase::Aborted, ..promotion("s", "d", "p4") },
-        PromotionRow { phase: Phase::Errored, ..promotion("s", "e", "p5") },
+        PromotionRow {
+            phase: Phase::New,
+            step: None,
+            ..promotion("s", "a", "p1")
+        },
+        PromotionRow {
+            phase: Phase::Pending,
+            step: None,
+            ..promotion("s", "b", "p2")
+        },
+        PromotionRow {
+            step: Some(again),
+            ..promotion("s", "c", "p3")
+        },
+        PromotionRow {
+            phase: Phase::Aborted,
+            ..promotion("s", "d", "p4")
+        },
+        PromotionRow {
+            phase: Phase::Errored,
+            ..promotion("s", "e", "p5")
+        },
     ]);
-    let signs: Vec<String> = play.lines()[2..7].iter().map(|line| line[1..2].to_owned()).collect();
+    let signs: Vec<String> = play.lines()[2..7]
+        .iter()
+        .map(|line| line[1..2].to_owned())
+        .collect();
     assert_eq!(signs, [".", "o", "r", "/", "!"]);
     assert!(play.shows("2/6 clone") && play.shows("attempt 3"));
     assert!(play.lines().concat().is_ascii());
     let buffer = play.picture();
-    assert!(buffer.content.iter().all(|cell| cell.fg == ratatui::style::Color::Reset));
+    assert!(
+        buffer
+            .content
+            .iter()
+            .all(|cell| cell.fg == ratatui::style::Color::Reset)
+    );
 }
 
 #[test]
@@ -233,7 +359,10 @@ fn ages_are_never_negative_and_zones_are_named_c92() {
     context.zone = jiff::tz::TimeZone::get("Asia/Kolkata").unwrap();
     let mut play = Play::with(context, 80, 24);
     let ahead: Timestamp = "2026-06-01T12:01:30.123456789Z".parse().unwrap();
-    play.promotions(vec![PromotionRow { created_at: Some(ahead), ..promotion("shop", "prod", "p1") }]);
+    play.promotions(vec![PromotionRow {
+        created_at: Some(ahead),
+        ..promotion("shop", "prod", "p1")
+    }]);
     assert!(play.lines()[2].ends_with(" 0s"));
     play.send(Message::Trouble("it broke".into())).keys("e");
     assert!(play.shows("17:30:00 IST  it broke"), "{:?}", play.lines());
@@ -246,14 +375,25 @@ fn one_project_or_all() {
     let mut play = play(80, 24);
     play.keys(":project<space>pay<enter>");
     assert_eq!(play.state.tables.promotions.len(), 2);
-    assert!(play.lines()[0].contains("prod-eu / pay") && play.lines()[0].ends_with("2 of 5"), "{:?}", play.lines()[0]);
+    assert!(
+        play.lines()[0].contains("prod-eu / pay") && play.lines()[0].ends_with("2 of 5"),
+        "{:?}",
+        play.lines()[0]
+    );
     assert!(play.lines()[2].contains(" prod  ") && !play.shows("pay/prod "));
-    assert!(!play.lines()[0].contains("failed"), "what is counted is of the Project too");
+    assert!(
+        !play.lines()[0].contains("failed"),
+        "what is counted is of the Project too"
+    );
     play.keys("0");
     assert_eq!(play.state.tables.promotions.len(), 5);
     assert!(play.lines()[0].contains("1 failed"));
     play.keys(":project<space>nowhere<enter>");
-    assert!(play.shows("no Promotions in this Project; 0 shows all"), "{:?}", play.lines());
+    assert!(
+        play.shows("no Promotions in this Project; 0 shows all"),
+        "{:?}",
+        play.lines()
+    );
 }
 
 #[test]
@@ -263,22 +403,37 @@ fn a_filter_narrows_as_it_is_typed() {
     assert_eq!(play.state.tables.promotions.len(), 2);
     assert!(play.shows("/OTTER"));
     play.keys("<enter>");
-    assert!(play.lines()[22].starts_with("── /OTTER "), "{:?}", play.lines()[22]);
+    assert!(
+        play.lines()[22].starts_with("── /OTTER "),
+        "{:?}",
+        play.lines()[22]
+    );
     play.keys("<esc>");
     assert_eq!(play.state.tables.promotions.len(), 5);
     play.keys("/zzz<enter>");
     assert!(play.shows("nothing has \"zzz\"; esc clears the filter"));
     play.keys("/<backspace><esc>");
-    assert_eq!(play.state.lenses.promotions.filter, "zzz", "escape while typing keeps what was");
+    assert_eq!(
+        play.state.lenses.promotions.filter, "zzz",
+        "escape while typing keeps what was"
+    );
 }
 
 #[test]
 fn kinds_say_what_is_known_of_them() {
     let mut play = Play::new(80, 24);
     assert!(play.shows("loading"));
-    play.feed(FeedEvent::State(Kind::Promotions, FeedState::Forbidden("promotions is forbidden".into())));
-    assert!(play.shows("you may not see these: promotions is forbidden") && play.shows("! forbidden"));
-    play.keys("2").feed(FeedEvent::State(Kind::Requests, FeedState::Absent("no such resource".into())));
+    play.feed(FeedEvent::State(
+        Kind::Promotions,
+        FeedState::Forbidden("promotions is forbidden".into()),
+    ));
+    assert!(
+        play.shows("you may not see these: promotions is forbidden") && play.shows("! forbidden")
+    );
+    play.keys("2").feed(FeedEvent::State(
+        Kind::Requests,
+        FeedState::Absent("no such resource".into()),
+    ));
     assert!(play.shows("the cluster does not have these"));
 }
 
@@ -308,17 +463,27 @@ fn cost_of_a_change(pages: u32) -> std::time::Duration {
             .collect();
         play.feed(FeedEvent::Promotions(Change::Page(rows)));
         if page == 0 {
-            assert!(play.shows("shop/prod"), "the first page is drawn while the list goes on");
+            assert!(
+                play.shows("shop/prod"),
+                "the first page is drawn while the list goes on"
+            );
         }
     }
     play.feed(FeedEvent::Promotions(Change::ListDone));
     let started = std::time::Instant::now();
     for n in 0..50 {
-        play.feed(FeedEvent::Promotions(Change::Upsert(vec![promotion("shop", "prod", &format!("p{n}"))])));
+        play.feed(FeedEvent::Promotions(Change::Upsert(vec![promotion(
+            "shop",
+            "prod",
+            &format!("p{n}"),
+        )])));
         play.keys("j");
         play.picture();
     }
-    assert_eq!(play.state.tables.promotions.len(), usize::try_from(pages).unwrap() * 500);
+    assert_eq!(
+        play.state.tables.promotions.len(),
+        usize::try_from(pages).unwrap() * 500
+    );
     started.elapsed()
 }
 

@@ -45,19 +45,25 @@ impl Screen {
     }
 
     fn text(&self) -> String {
-        let mut parser = vt100::Parser::new(NonZero::new(24).unwrap(), NonZero::new(80).unwrap(), 0);
+        let mut parser =
+            vt100::Parser::new(NonZero::new(24).unwrap(), NonZero::new(80).unwrap(), 0);
         parser.process(&self.0.lock().unwrap().0);
         parser.screen().contents()
     }
 
     async fn wait_for(&self, text: &str) {
-        self.until(|screen| screen.text().contains(text), text).await;
+        self.until(|screen| screen.text().contains(text), text)
+            .await;
     }
 
     async fn until(&self, done: impl Fn(&Self) -> bool, what: &str) {
         let deadline = std::time::Instant::now() + Duration::from_secs(20);
         while !done(self) {
-            assert!(std::time::Instant::now() < deadline, "no {what:?} in:\n{}", self.text());
+            assert!(
+                std::time::Instant::now() < deadline,
+                "no {what:?} in:\n{}",
+                self.text()
+            );
             tokio::task::yield_now().await;
         }
     }
@@ -78,16 +84,31 @@ fn start(context: Context) -> Running {
     let (outgoing, effects) = mpsc::channel(64);
     let out = screen.clone();
     let ended = tokio::spawn(async move {
-        let mut surface = Surface::on(out, Size { width: 80, height: 24 }).unwrap();
+        let mut surface = Surface::on(
+            out,
+            Size {
+                width: 80,
+                height: 24,
+            },
+        )
+        .unwrap();
         let input = futures::stream::poll_fn(move |context| input.poll_recv(context)).boxed();
         run(&mut surface, input, incoming, outgoing, context).await
     });
-    Running { screen, keys, messages, effects, ended }
+    Running {
+        screen,
+        keys,
+        messages,
+        effects,
+        ended,
+    }
 }
 
 impl Running {
     fn press(&self, key: &str) {
-        self.keys.send(Ok(Event::Key(Chord::parse(key).unwrap().event()))).unwrap();
+        self.keys
+            .send(Ok(Event::Key(Chord::parse(key).unwrap().event())))
+            .unwrap();
     }
 
     async fn feed(&self, event: FeedEvent) {
@@ -98,19 +119,32 @@ impl Running {
 #[tokio::test]
 async fn messages_become_pictures_and_keys_become_effects() {
     let mut console = start(context());
-    console.feed(FeedEvent::Promotions(Change::Page(vec![promotion("shop", "prod", "p1")]))).await;
+    console
+        .feed(FeedEvent::Promotions(Change::Page(vec![promotion(
+            "shop", "prod", "p1",
+        )])))
+        .await;
     console.feed(FeedEvent::Promotions(Change::ListDone)).await;
     console.screen.wait_for("shop/prod").await;
     console.press("enter");
-    assert_eq!(console.effects.recv().await, Some(Effect::OpenPromotion(promotion("shop", "prod", "p1").key())));
+    assert_eq!(
+        console.effects.recv().await,
+        Some(Effect::OpenPromotion(promotion("shop", "prod", "p1").key()))
+    );
     console.press("c");
     console.screen.wait_for("copied 2 bytes").await;
     console.press("q");
     let exit = console.ended.await.unwrap().unwrap();
     assert_eq!(exit.how, How::Quit(Leave::Finish));
     let written = String::from_utf8(console.screen.0.lock().unwrap().0.clone()).unwrap();
-    assert!(written.contains("\x1b]52;c;cDE=\x07"), "copied text goes to the terminal");
-    assert!(written.ends_with("\x1b[?1049l\x1b[?25h"), "the terminal is given back");
+    assert!(
+        written.contains("\x1b]52;c;cDE=\x07"),
+        "copied text goes to the terminal"
+    );
+    assert!(
+        written.ends_with("\x1b[?1049l\x1b[?25h"),
+        "the terminal is given back"
+    );
 }
 
 #[tokio::test]
@@ -125,7 +159,10 @@ async fn nothing_is_drawn_while_nothing_changes() {
         console.feed(FeedEvent::Promotions(Change::ListDone)).await;
         console.press("j");
     }
-    console.screen.until(|_| console.messages.capacity() == 64, "empty queue").await;
+    console
+        .screen
+        .until(|_| console.messages.capacity() == 64, "empty queue")
+        .await;
     console.press("?");
     console.screen.wait_for("say yes").await;
     assert_eq!(console.screen.flushes(), before + 1);
@@ -139,10 +176,17 @@ async fn an_age_is_drawn_when_it_changes_and_not_before() {
     fn clock() -> Timestamp {
         Timestamp(jiff::Timestamp::from_millisecond(SECOND.load(Ordering::SeqCst)).unwrap())
     }
-    let console = start(Context { now: clock, ..context() });
+    let console = start(Context {
+        now: clock,
+        ..context()
+    });
     let mut row = promotion("shop", "prod", "p1");
-    row.created_at = Some(Timestamp(jiff::Timestamp::from_second(start_second - 5).unwrap()));
-    console.feed(FeedEvent::Promotions(Change::Page(vec![row]))).await;
+    row.created_at = Some(Timestamp(
+        jiff::Timestamp::from_second(start_second - 5).unwrap(),
+    ));
+    console
+        .feed(FeedEvent::Promotions(Change::Page(vec![row])))
+        .await;
     console.screen.wait_for(" 5s").await;
     // The clock goes over the second while the loop sleeps for the tenth that was left.
     SECOND.store(start_second * 1_000 + 1_001, Ordering::SeqCst);
@@ -152,17 +196,36 @@ async fn an_age_is_drawn_when_it_changes_and_not_before() {
 #[tokio::test]
 async fn a_signal_ends_it_and_is_told() {
     let console = start(context());
-    console.messages.send(Message::Signal(Signal::Terminate)).await.unwrap();
+    console
+        .messages
+        .send(Message::Signal(Signal::Terminate))
+        .await
+        .unwrap();
     let exit = console.ended.await.unwrap().unwrap();
-    assert_eq!((exit.how, Signal::Terminate.number()), (How::Signal(Signal::Terminate), 15));
+    assert_eq!(
+        (exit.how, Signal::Terminate.number()),
+        (How::Signal(Signal::Terminate), 15)
+    );
 }
 
 #[tokio::test]
 async fn a_lost_keyboard_or_program_is_an_error() {
-    let Running { keys, ended, messages: _messages, effects: _effects, .. } = start(context());
+    let Running {
+        keys,
+        ended,
+        messages: _messages,
+        effects: _effects,
+        ..
+    } = start(context());
     drop(keys);
     assert!(matches!(ended.await.unwrap(), Err(ConsoleError::Closed)));
-    let Running { keys: _keys, ended, messages, effects: _effects, .. } = start(context());
+    let Running {
+        keys: _keys,
+        ended,
+        messages,
+        effects: _effects,
+        ..
+    } = start(context());
     drop(messages);
     assert!(matches!(ended.await.unwrap(), Err(ConsoleError::Gone)));
 }

@@ -22,17 +22,28 @@ const TOURS: [&str; 13] = [
 
 fn play() -> Play {
     let mut play = Play::new(80, 24);
-    play.stages(vec![stage("shop", "prod")]).freight(vec![freight("shop", "calm-otter", "2")]);
-    play.promotions((0..127).map(|n| promotion("shop", "prod", &format!("p{n:03}"))).collect());
+    play.stages(vec![stage("shop", "prod")])
+        .freight(vec![freight("shop", "calm-otter", "2")]);
+    play.promotions(
+        (0..127)
+            .map(|n| promotion("shop", "prod", &format!("p{n:03}")))
+            .collect(),
+    );
     play.requests(vec![request("shop", "prod", "p000", "gate")]);
     play
 }
 
 fn arrive(play: &mut Play) {
     let row = promotion("shop", "prod", "p000");
-    let detail = Detail { promotion: whole_promotion(&row), changes: Vec::new(), whole: None };
+    let detail = Detail {
+        promotion: whole_promotion(&row),
+        changes: Vec::new(),
+        whole: None,
+    };
     play.send(Message::Detail(Box::new(detail)));
-    play.send(Message::Request(Box::new(whole_request(&request("shop", "prod", "p000", "gate")))));
+    play.send(Message::Request(Box::new(whole_request(&request(
+        "shop", "prod", "p000", "gate",
+    )))));
 }
 
 #[test]
@@ -41,9 +52,18 @@ fn no_size_breaks_any_screen_c79() {
         let mut play = play();
         play.keys(tour);
         arrive(&mut play);
-        for (width, height) in
-            [(0, 0), (1, 1), (3, 2), (40, 8), (41, 9), (80, 1), (1, 80), (80, 24), (500, 200), (80, 24)]
-        {
+        for (width, height) in [
+            (0, 0),
+            (1, 1),
+            (3, 2),
+            (40, 8),
+            (41, 9),
+            (80, 1),
+            (1, 80),
+            (80, 24),
+            (500, 200),
+            (80, 24),
+        ] {
             play.resize(width, height);
             play.picture();
             play.keys("j<pgdn>G<up>");
@@ -68,10 +88,18 @@ fn below_the_least_size_one_line_says_so_c79() {
 fn the_window_grows_while_the_list_shrinks_c79() {
     let mut play = play();
     play.keys("G");
-    assert_eq!((play.state.tables.promotions.at(), play.state.tables.promotions.offset()), (126, 107));
+    assert_eq!(
+        (
+            play.state.tables.promotions.at(),
+            play.state.tables.promotions.offset()
+        ),
+        (126, 107)
+    );
     play.resize(3, 2);
     for n in 72..127 {
-        play.feed(FeedEvent::Promotions(Change::Delete(promotion("shop", "prod", &format!("p{n:03}")).key())));
+        play.feed(FeedEvent::Promotions(Change::Delete(
+            promotion("shop", "prod", &format!("p{n:03}")).key(),
+        )));
     }
     play.resize(200, 60);
     let table = &play.state.tables.promotions;
@@ -101,7 +129,11 @@ fn help_and_palette_come_from_the_table() {
     play.resize(120, 80);
     play.keys("?");
     for spec in crate::console::commands::TABLE {
-        assert!(play.shows(spec.help) && play.shows(spec.name), "{}", spec.name);
+        assert!(
+            play.shows(spec.help) && play.shows(spec.name),
+            "{}",
+            spec.name
+        );
     }
     play.keys("?");
     play.keys(":stag");
@@ -109,7 +141,10 @@ fn help_and_palette_come_from_the_table() {
     play.keys("<enter>");
     assert!(play.lines()[1].starts_with(" STAGE"));
     play.keys(":abrt");
-    assert!(!play.shows("end a Promotion where it is"), "abort is not for Stages");
+    assert!(
+        !play.shows("end a Promotion where it is"),
+        "abort is not for Stages"
+    );
     play.keys("<esc>1:abrt");
     assert!(play.shows("end a Promotion where it is"));
     play.keys("<enter>");
@@ -121,15 +156,29 @@ fn enter_leads_from_everything_to_its_promotions() {
     let mut play = play();
     play.keys("3<enter>");
     assert_eq!(play.state.tables.promotions.len(), 127);
-    assert!(play.lines()[22].contains("/shop/prod"), "{}", play.lines()[22]);
+    assert!(
+        play.lines()[22].contains("/shop/prod"),
+        "{}",
+        play.lines()[22]
+    );
     play.keys("4<enter>");
     assert!(play.shows("nothing has \"calm-otter\""));
     play.keys("2<enter>").took();
-    play.send(Message::Request(Box::new(whole_request(&request("shop", "prod", "p000", "gate")))));
+    play.send(Message::Request(Box::new(whole_request(&request(
+        "shop", "prod", "p000", "gate",
+    )))));
     play.keys("<enter>");
-    assert_eq!(play.took(), [crate::console::Effect::OpenPromotion(promotion("shop", "prod", "p000").key()),]);
+    assert_eq!(
+        play.took(),
+        [crate::console::Effect::OpenPromotion(
+            promotion("shop", "prod", "p000").key()
+        ),]
+    );
     play.keys("<esc>");
-    assert!(play.shows("What will be pushed"), "the request is still there below");
+    assert!(
+        play.shows("What will be pushed"),
+        "the request is still there below"
+    );
 }
 
 #[test]
@@ -138,7 +187,12 @@ fn a_stop_is_taken_even_while_typing() {
     play.keys(":abc<ctrl-z>");
     assert!(play.state.suspend && play.shows(":abc"));
     play.keys("<esc>:q<enter>");
-    assert_eq!(play.took(), [crate::console::Effect::Quit(crate::console::message::Leave::Finish)]);
+    assert_eq!(
+        play.took(),
+        [crate::console::Effect::Quit(
+            crate::console::message::Leave::Finish
+        )]
+    );
 }
 
 #[test]
@@ -164,8 +218,12 @@ fn what_the_executor_does_is_followed() {
     assert!(play.shows("landed 59") && !play.shows("landed 10"));
     play.send(Message::Happening("landed 60".into()));
     assert!(play.shows("landed 60"));
-    play.keys("<pgup>").send(Message::Happening("landed 61".into()));
-    assert!(!play.shows("landed 61"), "who reads further up is left there");
+    play.keys("<pgup>")
+        .send(Message::Happening("landed 61".into()));
+    assert!(
+        !play.shows("landed 61"),
+        "who reads further up is left there"
+    );
     play.keys("G");
     assert!(play.shows("landed 61"));
 }

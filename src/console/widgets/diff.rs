@@ -20,7 +20,12 @@ pub fn summary(theme: Theme, files: usize, added: u64, removed: u64) -> String {
 /// The summary of a change.
 pub fn summary_of(theme: Theme, files: &[FileCount]) -> String {
     let sum = |count: fn(&FileCount) -> u32| files.iter().map(|file| u64::from(count(file))).sum();
-    summary(theme, files.len(), sum(|file| file.added), sum(|file| file.removed))
+    summary(
+        theme,
+        files.len(),
+        sum(|file| file.added),
+        sum(|file| file.removed),
+    )
 }
 
 /// Adds the files and the lines of a change to a page.
@@ -37,7 +42,10 @@ pub fn files(page: &mut Page, files: &[FileCount]) {
     let theme = page.theme();
     for file in files {
         let path = text::one_line(&file.path, theme.ascii);
-        page.text(&format!("{path}  +{} {}{}", file.added, theme.minus(), file.removed), Style::new());
+        page.text(
+            &format!("{path}  +{} {}{}", file.added, theme.minus(), file.removed),
+            Style::new(),
+        );
     }
 }
 

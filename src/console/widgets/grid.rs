@@ -22,7 +22,12 @@ pub struct Column {
 
 /// A column of fixed width; 0 takes what is left over.
 pub fn column(head: &'static str, width: u16) -> Column {
-    Column { head, width, right: false, sorted: None }
+    Column {
+        head,
+        width,
+        right: false,
+        sorted: None,
+    }
 }
 
 /// What one row says in one column; made safe already.
@@ -36,12 +41,18 @@ pub struct Cell {
 impl Cell {
     /// Text without a style of its own.
     pub fn plain(text: impl Into<String>) -> Self {
-        Self { text: text.into(), style: Style::new() }
+        Self {
+            text: text.into(),
+            style: Style::new(),
+        }
     }
 
     /// Text with a style.
     pub fn styled(text: impl Into<String>, style: Style) -> Self {
-        Self { text: text.into(), style }
+        Self {
+            text: text.into(),
+            style,
+        }
     }
 }
 
@@ -56,7 +67,13 @@ pub fn draw(
 ) {
     let fixed: u16 = columns.iter().map(|column| column.width + 1).sum();
     let spare = area.width.saturating_sub(fixed + 1);
-    let width = |column: &Column| if column.width == 0 { spare } else { column.width };
+    let width = |column: &Column| {
+        if column.width == 0 {
+            spare
+        } else {
+            column.width
+        }
+    };
     let mut x = area.x + 1;
     for column in columns {
         let mark = match (column.sorted, theme.ascii) {
@@ -67,28 +84,71 @@ pub fn draw(
             (Some(true), true) => "^",
         };
         let head = Cell::styled(format!("{}{mark}", column.head), theme.strong());
-        cell(buffer, area, (x, area.y), Column { width: width(column), ..*column }, &head, theme.ascii);
+        cell(
+            buffer,
+            area,
+            (x, area.y),
+            Column {
+                width: width(column),
+                ..*column
+            },
+            &head,
+            theme.ascii,
+        );
         x += width(column) + 1;
     }
     for (index, row) in rows.iter().enumerate() {
-        let Some(y) = u16::try_from(index + 1).ok().map(|down| area.y + down).filter(|y| *y < area.bottom()) else {
+        let Some(y) = u16::try_from(index + 1)
+            .ok()
+            .map(|down| area.y + down)
+            .filter(|y| *y < area.bottom())
+        else {
             break;
         };
         let mut x = area.x + 1;
         for (column, content) in columns.iter().zip(row) {
-            cell(buffer, area, (x, y), Column { width: width(column), ..*column }, content, theme.ascii);
+            cell(
+                buffer,
+                area,
+                (x, y),
+                Column {
+                    width: width(column),
+                    ..*column
+                },
+                content,
+                theme.ascii,
+            );
             x += width(column) + 1;
         }
         if cursor == Some(index) {
-            buffer.set_style(Rect { x: area.x, y, width: area.width, height: 1 }, theme.cursor());
+            buffer.set_style(
+                Rect {
+                    x: area.x,
+                    y,
+                    width: area.width,
+                    height: 1,
+                },
+                theme.cursor(),
+            );
         }
     }
 }
 
-fn cell(buffer: &mut Buffer, area: Rect, (x, y): (u16, u16), column: Column, content: &Cell, ascii: bool) {
+fn cell(
+    buffer: &mut Buffer,
+    area: Rect,
+    (x, y): (u16, u16),
+    column: Column,
+    content: &Cell,
+    ascii: bool,
+) {
     let width = usize::from(column.width);
     let shown = text::cut(&content.text, width, ascii);
     let missing = width.saturating_sub(text::width(&shown));
-    let indent = if column.right { u16::try_from(missing).unwrap_or_default() } else { 0 };
+    let indent = if column.right {
+        u16::try_from(missing).unwrap_or_default()
+    } else {
+        0
+    };
     put(buffer, area, x + indent, y, &shown, content.style);
 }

@@ -18,7 +18,11 @@ pub struct Page {
 impl Page {
     /// An empty page as wide as `width`.
     pub fn new(width: u16, theme: Theme) -> Self {
-        Self { width: usize::from(width.saturating_sub(2)).max(1), theme, lines: Vec::new() }
+        Self {
+            width: usize::from(width.saturating_sub(2)).max(1),
+            theme,
+            lines: Vec::new(),
+        }
     }
 
     /// What the terminal can show.
@@ -35,7 +39,10 @@ impl Page {
     pub fn indented(&mut self, lead: &str, content: &str, style: Style) {
         let taken = text::width(lead).min(self.width.saturating_sub(8));
         let pad = " ".repeat(taken);
-        for (index, line) in text::wrap(content, self.width - taken, self.theme.ascii).into_iter().enumerate() {
+        for (index, line) in text::wrap(content, self.width - taken, self.theme.ascii)
+            .into_iter()
+            .enumerate()
+        {
             let lead = if index == 0 { lead } else { &pad };
             self.lines.push((format!("{lead}{line}"), style));
         }
@@ -60,18 +67,33 @@ impl Page {
     pub fn draw(&self, buffer: &mut Buffer, area: Rect, scroll: Scroll) {
         let height = usize::from(area.height);
         let last = self.lines.len().saturating_sub(height);
-        let top = if scroll.follow { last } else { scroll.top.min(last) };
+        let top = if scroll.follow {
+            last
+        } else {
+            scroll.top.min(last)
+        };
         for (y, (line, style)) in (area.y..).zip(self.lines.iter().skip(top).take(height)) {
             put(buffer, area, area.x + 1, y, line, *style);
         }
-        let (up, down) = if self.theme.ascii { ("^", "v") } else { ("▲", "▼") };
+        let (up, down) = if self.theme.ascii {
+            ("^", "v")
+        } else {
+            ("▲", "▼")
+        };
         if area.width > 0 && area.height > 1 {
             let edge = area.right() - 1;
             if top > 0 {
                 put(buffer, area, edge, area.y, up, self.theme.dim());
             }
             if top < last {
-                put(buffer, area, edge, area.bottom() - 1, down, self.theme.dim());
+                put(
+                    buffer,
+                    area,
+                    edge,
+                    area.bottom() - 1,
+                    down,
+                    self.theme.dim(),
+                );
             }
         }
     }

@@ -29,23 +29,46 @@ pub fn end_of(standing: Standing) -> (StepStatus, RequestPhase) {
 /// Marks the answers of which the mark is another.
 pub async fn mark(course: &Course, approvals: &[Approval], marks: &[(ApprovalName, CountReason)]) {
     for (name, reason) in marks {
-        let Some(approval) = approvals.iter().find(|approval| approval.name() == name.as_str()) else { continue };
+        let Some(approval) = approvals
+            .iter()
+            .find(|approval| approval.name() == name.as_str())
+        else {
+            continue;
+        };
         if approval.status.reason != Some(*reason) {
-            mark_one(course.tools.port.as_ref(), &course.project, approval, *reason).await;
+            mark_one(
+                course.tools.port.as_ref(),
+                &course.project,
+                approval,
+                *reason,
+            )
+            .await;
         }
     }
 }
 
 /// Marks one answer.
-pub async fn mark_one(port: &dyn Port, project: &ProjectName, approval: &Approval, reason: CountReason) {
+pub async fn mark_one(
+    port: &dyn Port,
+    project: &ProjectName,
+    approval: &Approval,
+    reason: CountReason,
+) {
     let status = ApprovalStatus {
         counted: Some(reason == CountReason::Counted),
         reason: Some(reason),
         at: Some(Timestamp::now()),
     };
-    let version = approval.metadata.resource_version.clone().unwrap_or_default();
+    let version = approval
+        .metadata
+        .resource_version
+        .clone()
+        .unwrap_or_default();
     let patch = json!({"metadata": {"resourceVersion": version}, "status": status});
-    match port.patch_status::<Approval>(project, approval.name(), patch).await {
+    match port
+        .patch_status::<Approval>(project, approval.name(), patch)
+        .await
+    {
         Ok(_) | Err(PortError::Conflict { .. } | PortError::Gone { .. }) => {}
         Err(error) => {
             tracing::warn!(
@@ -58,7 +81,13 @@ pub async fn mark_one(port: &dyn Port, project: &ProjectName, approval: &Approva
 }
 
 /// Writes how far a question has come.
-pub async fn update(course: &Course, request: &ApprovalRequest, phase: RequestPhase, counted: &[Counted], said: &str) {
+pub async fn update(
+    course: &Course,
+    request: &ApprovalRequest,
+    phase: RequestPhase,
+    counted: &[Counted],
+    said: &str,
+) {
     let mut current = request.clone();
     // Nobody but us writes it, so one more look is enough.
     for _ in 0..2 {
@@ -70,9 +99,18 @@ pub async fn update(course: &Course, request: &ApprovalRequest, phase: RequestPh
         if current.status == status {
             return;
         }
-        let version = current.metadata.resource_version.clone().unwrap_or_default();
+        let version = current
+            .metadata
+            .resource_version
+            .clone()
+            .unwrap_or_default();
         let patch = json!({"metadata": {"resourceVersion": version}, "status": status});
-        match course.tools.port.patch_status::<ApprovalRequest>(&course.project, current.name(), patch).await {
+        match course
+            .tools
+            .port
+            .patch_status::<ApprovalRequest>(&course.project, current.name(), patch)
+            .await
+        {
             Ok(_) | Err(PortError::Gone { .. }) => return,
             Err(PortError::Conflict { .. }) => {}
             Err(error) => {
@@ -84,7 +122,12 @@ pub async fn update(course: &Course, request: &ApprovalRequest, phase: RequestPh
                 return;
             }
         }
-        match course.tools.port.get::<ApprovalRequest>(&course.project, current.name()).await {
+        match course
+            .tools
+            .port
+            .get::<ApprovalRequest>(&course.project, current.name())
+            .await
+        {
             Ok(Some(found)) => current = found,
             _ => return,
         }
@@ -104,7 +147,12 @@ impl Runner {
             .journal
             .steps
             .iter()
-            .filter(|(_, record)| record.gate.as_ref().is_some_and(|gate| gate.is_asked() && !gate.settled))
+            .filter(|(_, record)| {
+                record
+                    .gate
+                    .as_ref()
+                    .is_some_and(|gate| gate.is_asked() && !gate.settled)
+            })
             .map(|(alias, _)| alias.clone())
             .collect();
         for alias in open {
@@ -114,19 +162,42 @@ impl Runner {
                 Some(StepStatus::Failed) if verdict::is_over(&entry) => RequestPhase::Rejected,
                 _ => RequestPhase::Withdrawn,
             };
-            let said = if phase == RequestPhase::Withdrawn { why.to_owned() } else { entry.message };
+            let said = if phase == RequestPhase::Withdrawn {
+                why.to_owned()
+            } else {
+                entry.message
+            };
             self.settle(&alias, phase, &said).await;
         }
     }
 
     async fn settle(&mut self, gate: &Alias, phase: RequestPhase, said: &str) {
-        let Some(record) = self.journal().step(gate).gate.clone().filter(|record| record.is_asked()) else { return };
+        let Some(record) = self
+            .journal()
+            .step(gate)
+            .gate
+            .clone()
+            .filter(|record| record.is_asked())
+        else {
+            return;
+        };
         let course = self.course.clone();
-        match course.tools.port.get::<ApprovalRequest>(&course.project, record.request.as_str()).await {
+        match course
+            .tools
+            .port
+            .get::<ApprovalRequest>(&course.project, record.request.as_str())
+            .await
+        {
             Ok(Some(request)) if request.uid() == record.uid => {
-                let rejected =
-                    record.counted.iter().any(|one| one.decision == crate::kargo::approval::Decision::Reject);
-                let phase = if phase == RequestPhase::Rejected && !rejected { RequestPhase::Expired } else { phase };
+                let rejected = record
+                    .counted
+                    .iter()
+                    .any(|one| one.decision == crate::kargo::approval::Decision::Reject);
+                let phase = if phase == RequestPhase::Rejected && !rejected {
+                    RequestPhase::Expired
+                } else {
+                    phase
+                };
                 update(&course, &request, phase, &record.counted, said).await;
             }
             Ok(_) => {}

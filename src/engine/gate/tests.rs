@@ -21,7 +21,13 @@ fn gated(remote: &str, gate: Value) -> Value {
 
 async fn requests(world: &World) -> Vec<Value> {
     let mut all = world.port.list(Kind::ApprovalRequest, None).await.unwrap();
-    all.sort_by_key(|request| request["metadata"]["resourceVersion"].as_str().unwrap().parse::<u64>().unwrap());
+    all.sort_by_key(|request| {
+        request["metadata"]["resourceVersion"]
+            .as_str()
+            .unwrap()
+            .parse::<u64>()
+            .unwrap()
+    });
     all
 }
 
@@ -36,7 +42,14 @@ async fn open(world: &World) -> Value {
     open[0].clone()
 }
 
-fn answer(world: &World, request: &Value, user: &str, decision: &str, groups: &[&str], message: &str) -> String {
+fn answer(
+    world: &World,
+    request: &Value,
+    user: &str,
+    decision: &str,
+    groups: &[&str],
+    message: &str,
+) -> String {
     let made = world.port.put(
         Kind::Approval,
         json!({
@@ -78,22 +91,40 @@ async fn gate(config: Value) -> Gate {
 async fn two_people_approve_and_the_record_says_who_when_and_why() {
     let Gate { world, name } = gate(json!({"minApprovals": 2})).await;
     let request = open(&world).await;
-    assert_eq!(request["spec"]["change"]["files"][0]["path"], "src/test/tag");
-    assert!(request["spec"]["change"]["diff"].as_str().unwrap().contains("+2.3.1"));
+    assert_eq!(
+        request["spec"]["change"]["files"][0]["path"],
+        "src/test/tag"
+    );
+    assert!(
+        request["spec"]["change"]["diff"]
+            .as_str()
+            .unwrap()
+            .contains("+2.3.1")
+    );
     assert_eq!(request["spec"]["change"]["bases"][0]["branch"], "main");
     assert_eq!(request["spec"]["creator"], "kubernetes:ann");
-    assert_eq!(world.promotion(&name).status.step_execution_metadata[3].message, "0 of 2 approvals");
+    assert_eq!(
+        world.promotion(&name).status.step_execution_metadata[3].message,
+        "0 of 2 approvals"
+    );
 
     let words = "looks fine\nto me 🚀";
     let first = answer(&world, &request, "ann", "Approve", &[], words);
     let again = answer(&world, &request, "Ann", "Approve", &[], "");
     let summary = world.run().await;
     assert_eq!(summary.waiting[0].what, "1 of 2 approvals");
-    assert_eq!((mark(&world, &first), mark(&world, &again)), ("counted".into(), "duplicate".into()));
+    assert_eq!(
+        (mark(&world, &first), mark(&world, &again)),
+        ("counted".into(), "duplicate".into())
+    );
     assert_eq!(open(&world).await["status"]["message"], "1 of 2 approvals");
 
     // What counted stays, whatever becomes of the object.
-    world.port.delete(&crate::engine::port::Key::new(Kind::Approval, &PROJECT.into(), &first));
+    world.port.delete(&crate::engine::port::Key::new(
+        Kind::Approval,
+        &PROJECT.into(),
+        &first,
+    ));
     answer(&world, &request, "bob", "Approve", &[], "");
     world.run().await;
     let status = world.promotion(&name).status;
@@ -105,7 +136,13 @@ async fn two_people_approve_and_the_record_says_who_when_and_why() {
     assert!(responses[0]["time"].as_str().unwrap().ends_with('Z'));
     assert_eq!(responses[1]["user"], "bob");
     let request = requests(&world).await.remove(0);
-    assert_eq!((request["status"]["phase"].as_str(), &request["status"]["responses"]), (Some("Approved"), &responses));
+    assert_eq!(
+        (
+            request["status"]["phase"].as_str(),
+            &request["status"]["responses"]
+        ),
+        (Some("Approved"), &responses)
+    );
     assert_eq!(world.show("config", "main", "test/tag"), "2.3.1");
 }
 
@@ -118,7 +155,10 @@ async fn only_those_listed_count_and_one_rejection_fails_the_step() {
     let stranger = answer(&world, &request, "eve", "Approve", &["dev"], "");
     let grumpy = answer(&world, &request, "eve", "Reject", &["dev"], "");
     world.run().await;
-    assert_eq!((mark(&world, &stranger), mark(&world, &grumpy)), ("ineligible".into(), "ineligible".into()));
+    assert_eq!(
+        (mark(&world, &stranger), mark(&world, &grumpy)),
+        ("ineligible".into(), "ineligible".into())
+    );
     assert_eq!(world.promotion(&name).status.phase, Phase::Running);
 
     answer(&world, &request, "lea", "Reject", &["leads"], "not today");
@@ -126,7 +166,10 @@ async fn only_those_listed_count_and_one_rejection_fails_the_step() {
     let status = world.promotion(&name).status;
     assert_eq!(status.phase, Phase::Failed);
     assert_eq!(status.message, "rejected by lea: not today");
-    assert_eq!(status.step_execution_metadata[4].status, Some(StepStatus::Skipped));
+    assert_eq!(
+        status.step_execution_metadata[4].status,
+        Some(StepStatus::Skipped)
+    );
     assert_eq!(world.log("config", "main"), ["by hand"]);
     assert_eq!(requests(&world).await[0]["status"]["phase"], "Rejected");
 }
@@ -148,7 +191,11 @@ async fn a_gate_expires_and_a_late_answer_is_kept_and_marked() {
     }
     let status = world.promotion(&name).status;
     assert_eq!(status.phase, Phase::Failed);
-    assert!(status.message.contains("expired at 2"), "{}", status.message);
+    assert!(
+        status.message.contains("expired at 2"),
+        "{}",
+        status.message
+    );
     let request = requests(&world).await.remove(0);
     assert_eq!(request["status"]["phase"], "Expired");
     let late = answer(&world, &request, "bob", "Approve", &[], "");
@@ -176,7 +223,12 @@ async fn an_approved_change_is_rebased_but_another_change_is_asked_about_again()
     // The branch moves elsewhere: the same change.
     world.change("config", &[("other", "x\n")]);
     world.run().await;
-    assert_eq!(world.promotion(&name).status.phase, Phase::Succeeded, "{:#?}", world.steps(&name));
+    assert_eq!(
+        world.promotion(&name).status.phase,
+        Phase::Succeeded,
+        "{:#?}",
+        world.steps(&name)
+    );
     assert_eq!(requests(&world).await.len(), 1);
 
     // And now the file itself: another change.
@@ -187,12 +239,23 @@ async fn an_approved_change_is_rebased_but_another_change_is_asked_about_again()
     world.run().await;
     let status = world.promotion(&name).status;
     assert_eq!(status.phase, Phase::Running, "{:#?}", world.steps(&name));
-    assert!(status.step_execution_metadata[3].message.contains("asks again"), "{:#?}", world.steps(&name));
+    assert!(
+        status.step_execution_metadata[3]
+            .message
+            .contains("asks again"),
+        "{:#?}",
+        world.steps(&name)
+    );
     assert_eq!(status.step_execution_metadata.len(), 4);
     let second = open(&world).await;
     assert_ne!(first["metadata"]["uid"], second["metadata"]["uid"]);
     assert_eq!(second["spec"]["change"]["bases"][0]["commit"], json!(moved));
-    assert!(second["spec"]["change"]["diff"].as_str().unwrap().contains("-1.0.0"));
+    assert!(
+        second["spec"]["change"]["diff"]
+            .as_str()
+            .unwrap()
+            .contains("-1.0.0")
+    );
     assert_eq!(requests(&world).await[0]["status"]["phase"], "Withdrawn");
     // An answer to the earlier question is worth nothing now.
     let stale = answer(&world, &first, "bob", "Approve", &[], "");
@@ -201,8 +264,16 @@ async fn an_approved_change_is_rebased_but_another_change_is_asked_about_again()
     assert_eq!(mark(&world, &stale), "late");
     answer(&world, &second, "bob", "Approve", &[], "");
     world.run().await;
-    assert_eq!(world.promotion(&name).status.phase, Phase::Succeeded, "{:#?}", world.steps(&name));
-    assert_eq!(world.log("config", "main"), ["test/tag by test", "by hand", "by hand"]);
+    assert_eq!(
+        world.promotion(&name).status.phase,
+        Phase::Succeeded,
+        "{:#?}",
+        world.steps(&name)
+    );
+    assert_eq!(
+        world.log("config", "main"),
+        ["test/tag by test", "by hand", "by hand"]
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -212,15 +283,28 @@ async fn a_gate_makes_way_for_a_newer_promotion_if_it_says_so() {
     world.run().await;
     let status = world.promotion(&name).status;
     assert_eq!(status.phase, Phase::Aborted, "{:#?}", world.steps(&name));
-    assert!(status.message.contains("newer Promotion"), "{}", status.message);
+    assert!(
+        status.message.contains("newer Promotion"),
+        "{}",
+        status.message
+    );
     assert_eq!(world.promotion(&newer).status.phase, Phase::Running);
     assert_eq!(requests(&world).await[0]["status"]["phase"], "Withdrawn");
-    assert_eq!(open(&world).await["spec"]["promotion"]["name"], json!(newer));
+    assert_eq!(
+        open(&world).await["spec"]["promotion"]["name"],
+        json!(newer)
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_executor_killed_at_a_gate_asks_only_once() {
-    for boundary in ["gate:asked:before", "gate:asked", "gate:counted", "gate:done", "gate:ended"] {
+    for boundary in [
+        "gate:asked:before",
+        "gate:asked",
+        "gate:counted",
+        "gate:done",
+        "gate:ended",
+    ] {
         let mut world = World::new();
         let remote = world.repository("config", &[("README", "hello\n")]);
         world.stage("test", &gated(&remote, json!({})));
@@ -241,8 +325,17 @@ async fn an_executor_killed_at_a_gate_asks_only_once() {
         }
         world.holder = "third".into();
         world.run().await;
-        assert_eq!(world.promotion(&name).status.phase, Phase::Succeeded, "{boundary}: {:#?}", world.steps(&name));
+        assert_eq!(
+            world.promotion(&name).status.phase,
+            Phase::Succeeded,
+            "{boundary}: {:#?}",
+            world.steps(&name)
+        );
         let all = requests(&world).await;
-        assert_eq!((all.len(), all[0]["status"]["phase"].as_str()), (1, Some("Approved")), "{boundary}");
+        assert_eq!(
+            (all.len(), all[0]["status"]["phase"].as_str()),
+            (1, Some("Approved")),
+            "{boundary}"
+        );
     }
 }

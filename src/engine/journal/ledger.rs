@@ -58,10 +58,20 @@ pub struct Ledger {
 
 impl Ledger {
     /// Takes the Promotion over for `epoch`. A journal that cannot be read is an error: it may hold an intent.
-    pub fn open(port: Arc<dyn Port>, promotion: Promotion, epoch: Epoch) -> Result<Self, serde_json::Error> {
+    pub fn open(
+        port: Arc<dyn Port>,
+        promotion: Promotion,
+        epoch: Epoch,
+    ) -> Result<Self, serde_json::Error> {
         let mut journal = Journal::read(&promotion.status)?;
         journal.epoch = epoch.clone();
-        Ok(Self { port, status: promotion.status.clone(), stored: promotion, journal, epoch })
+        Ok(Self {
+            port,
+            status: promotion.status.clone(),
+            stored: promotion,
+            journal,
+            epoch,
+        })
     }
 
     /// The Promotion as last seen, for its metadata and spec.
@@ -81,11 +91,20 @@ impl Ledger {
         for entry in &mut status.step_execution_metadata {
             entry.message = limits::message(&entry.message);
         }
-        let journal = serde_json::to_value(&self.journal).map(limits::without_nulls).unwrap_or_default();
+        let journal = serde_json::to_value(&self.journal)
+            .map(limits::without_nulls)
+            .unwrap_or_default();
         let size = limits::size(&journal);
         if size > JOURNAL_MAX {
-            let source = TooMuch { what: "the journal".into(), size, max: JOURNAL_MAX };
-            return Err(LedgerError::TooMuch { promotion: self.stored.promotion_name(), source });
+            let source = TooMuch {
+                what: "the journal".into(),
+                size,
+                max: JOURNAL_MAX,
+            };
+            return Err(LedgerError::TooMuch {
+                promotion: self.stored.promotion_name(),
+                source,
+            });
         }
         let mut state = status.state_map();
         state.insert(KEY.into(), journal);
@@ -98,11 +117,21 @@ impl Ledger {
     pub async fn write(&mut self) -> Result<(), LedgerError> {
         let wanted = json_of(&self.wanted()?);
         loop {
-            let Some(patch) = difference(&json_of(&self.stored.status), &wanted) else { return Ok(()) };
-            let version = self.stored.metadata.resource_version.clone().unwrap_or_default();
+            let Some(patch) = difference(&json_of(&self.stored.status), &wanted) else {
+                return Ok(());
+            };
+            let version = self
+                .stored
+                .metadata
+                .resource_version
+                .clone()
+                .unwrap_or_default();
             let body = json!({"metadata": {"resourceVersion": version}, "status": patch});
             let (project, name) = (self.stored.project(), self.stored.promotion_name());
-            let call = || self.port.patch_status::<Promotion>(&project, name.as_str(), body.clone());
+            let call = || {
+                self.port
+                    .patch_status::<Promotion>(&project, name.as_str(), body.clone())
+            };
             match patiently(call).await {
                 Ok(stored) => {
                     self.stored = stored;
@@ -110,7 +139,12 @@ impl Ledger {
                 }
                 Err(PortError::Conflict { .. }) => self.look_again().await?,
                 Err(PortError::Gone { .. }) => return Err(self.lost("it was deleted")),
-                Err(source) => return Err(LedgerError::Port { promotion: name, source }),
+                Err(source) => {
+                    return Err(LedgerError::Port {
+                        promotion: name,
+                        source,
+                    });
+                }
             }
         }
     }
@@ -119,7 +153,10 @@ impl Ledger {
     pub async fn look_again(&mut self) -> Result<(), LedgerError> {
         let (project, name) = (self.stored.project(), self.stored.promotion_name());
         let call = || self.port.get::<Promotion>(&project, name.as_str());
-        let found = patiently(call).await.map_err(|source| LedgerError::Port { promotion: name.clone(), source })?;
+        let found = patiently(call).await.map_err(|source| LedgerError::Port {
+            promotion: name.clone(),
+            source,
+        })?;
         let Some(found) = found.filter(|found| found.uid() == self.stored.uid()) else {
             return Err(self.lost("it was deleted"));
         };
@@ -129,8 +166,12 @@ impl Ledger {
         if found.status.phase.is_terminal() {
             return Err(self.lost(&format!("somebody else wrote {}", found.status.phase)));
         }
-        let before = Journal::read(&self.stored.status).map(|journal| journal.epoch).unwrap_or_default();
-        let now = Journal::read(&found.status).map(|journal| journal.epoch).unwrap_or_default();
+        let before = Journal::read(&self.stored.status)
+            .map(|journal| journal.epoch)
+            .unwrap_or_default();
+        let now = Journal::read(&found.status)
+            .map(|journal| journal.epoch)
+            .unwrap_or_default();
         if now != self.epoch && now != before {
             return Err(self.lost(&format!("{} runs it now", now.holder)));
         }
@@ -139,17 +180,30 @@ impl Ledger {
     }
 
     fn lost(&self, why: &str) -> LedgerError {
-        LedgerError::Lost { promotion: self.stored.promotion_name(), why: why.to_owned() }
+        LedgerError::Lost {
+            promotion: self.stored.promotion_name(),
+            why: why.to_owned(),
+        }
     }
 
     /// Ends the Promotion although its record does not fit: what was stored stays, with the phase and a message.
-    pub async fn write_end_only(&mut self, phase: Phase, message: String) -> Result<(), LedgerError> {
+    pub async fn write_end_only(
+        &mut self,
+        phase: Phase,
+        message: String,
+    ) -> Result<(), LedgerError> {
         let mut status = self.stored.status.clone();
         status.phase = phase;
         status.message = limits::message(&message);
         status.finished_at = self.status.finished_at;
         if let Some((entry, mine)) = status.step_execution_metadata.last_mut().and_then(|entry| {
-            Some((self.status.step_execution_metadata.iter().find(|mine| mine.alias == entry.alias)?, entry))
+            Some((
+                self.status
+                    .step_execution_metadata
+                    .iter()
+                    .find(|mine| mine.alias == entry.alias)?,
+                entry,
+            ))
         }) {
             mine.status = entry.status.clone();
             mine.finished_at = entry.finished_at;
@@ -169,7 +223,9 @@ pub fn difference(old: &Value, new: &Value) -> Option<Value> {
     if old == new {
         return None;
     }
-    let (Value::Object(old), Value::Object(new)) = (old, new) else { return Some(new.clone()) };
+    let (Value::Object(old), Value::Object(new)) = (old, new) else {
+        return Some(new.clone());
+    };
     let mut patch = Map::new();
     for key in old.keys().filter(|key| !new.contains_key(*key)) {
         patch.insert(key.clone(), Value::Null);

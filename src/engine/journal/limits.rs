@@ -46,7 +46,11 @@ pub fn check_output(output: &Value, others: usize) -> Result<(), TooMuch> {
     let size = size(output);
     let room = STATE_MAX - JOURNAL_MAX;
     if size > OUTPUT_MAX {
-        return Err(TooMuch { what: "the output".into(), size, max: OUTPUT_MAX });
+        return Err(TooMuch {
+            what: "the output".into(),
+            size,
+            max: OUTPUT_MAX,
+        });
     }
     if size + others > room {
         return Err(TooMuch {
@@ -62,14 +66,21 @@ pub fn check_output(output: &Value, others: usize) -> Result<(), TooMuch> {
 pub fn without_nulls(value: Value) -> Value {
     match value {
         Value::Object(map) => Value::Object(map_without_nulls(map)),
-        Value::Array(items) => {
-            Value::Array(items.into_iter().filter(|item| !item.is_null()).map(without_nulls).collect())
-        }
+        Value::Array(items) => Value::Array(
+            items
+                .into_iter()
+                .filter(|item| !item.is_null())
+                .map(without_nulls)
+                .collect(),
+        ),
         other => other,
     }
 }
 
 /// The same map without nulls.
 pub fn map_without_nulls(map: Map<String, Value>) -> Map<String, Value> {
-    map.into_iter().filter(|(_, value)| !value.is_null()).map(|(key, value)| (key, without_nulls(value))).collect()
+    map.into_iter()
+        .filter(|(_, value)| !value.is_null())
+        .map(|(key, value)| (key, without_nulls(value)))
+        .collect()
 }

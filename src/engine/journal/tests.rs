@@ -9,7 +9,10 @@ use super::{
 fn a_merge_patch_of_the_difference_makes_the_new_of_the_old() {
     let pairs = [
         (json!({}), json!({"a": 1})),
-        (json!({"a": 1, "b": {"c": [1, 2], "d": 2}}), json!({"b": {"c": [2], "e": "x"}})),
+        (
+            json!({"a": 1, "b": {"c": [1, 2], "d": 2}}),
+            json!({"b": {"c": [2], "e": "x"}}),
+        ),
         (json!({"a": {"b": 1}}), json!({"a": "text"})),
         (json!({"a": "text"}), json!({"a": {"b": {"c": 1}}})),
     ];
@@ -26,8 +29,15 @@ fn a_merge_patch_of_the_difference_makes_the_new_of_the_old() {
 fn long_messages_are_cut_between_characters_and_say_so() {
     let text = "ü".repeat(25 * 1024 + 1);
     let cut = message(&text);
-    assert!(cut.len() <= MESSAGE_MAX && cut.len() > MESSAGE_MAX - 8, "{}", cut.len());
-    assert!(cut.starts_with("üü") && cut.ends_with(&format!("… (cut: {} bytes in all)", text.len())), "{cut}");
+    assert!(
+        cut.len() <= MESSAGE_MAX && cut.len() > MESSAGE_MAX - 8,
+        "{}",
+        cut.len()
+    );
+    assert!(
+        cut.starts_with("üü") && cut.ends_with(&format!("… (cut: {} bytes in all)", text.len())),
+        "{cut}"
+    );
     assert_eq!(message("short"), "short");
     let odd = format!("x{text}");
     assert!(message(&odd).len() <= MESSAGE_MAX);
@@ -40,7 +50,10 @@ fn outputs_have_a_limit_each_and_together() {
     let fair = json!({"a": "x".repeat(OUTPUT_MAX - 100)});
     check_output(&fair, 0).unwrap();
     let error = check_output(&fair, 420 * 1024).unwrap_err().to_string();
-    assert!(error.contains("other steps") && error.contains("458752"), "{error}");
+    assert!(
+        error.contains("other steps") && error.contains("458752"),
+        "{error}"
+    );
 }
 
 #[test]

@@ -16,12 +16,22 @@ pub struct Conditions<'a> {
 
 impl<'a> Conditions<'a> {
     pub fn of(status: &'a mut StageStatus, generation: i64, now: Timestamp) -> Self {
-        Self { list: &mut status.conditions, generation, now }
+        Self {
+            list: &mut status.conditions,
+            generation,
+            now,
+        }
     }
 
     pub fn set(&mut self, kind: &str, status: &str, reason: &str, message: &str) {
-        let old = self.list.iter_mut().find(|condition| condition.kind == kind);
-        let since = old.as_ref().filter(|old| old.status == status).and_then(|old| old.last_transition_time);
+        let old = self
+            .list
+            .iter_mut()
+            .find(|condition| condition.kind == kind);
+        let since = old
+            .as_ref()
+            .filter(|old| old.status == status)
+            .and_then(|old| old.last_transition_time);
         let new = Condition {
             kind: kind.into(),
             status: status.into(),
@@ -43,13 +53,21 @@ impl<'a> Conditions<'a> {
     /// Everything asked for is done.
     pub fn settled(&mut self) {
         self.remove("Reconciling");
-        self.set("Ready", "True", "Reconciled", "The Stage has been reconciled");
+        self.set(
+            "Ready",
+            "True",
+            "Reconciled",
+            "The Stage has been reconciled",
+        );
     }
 }
 
 /// The Freight of that name as other objects quote it.
 pub fn reference(seen: &Seen<'_>, name: &FreightName) -> Option<FreightReference> {
-    seen.freight.iter().find(|freight| freight.freight_name() == *name).map(|freight| freight.reference())
+    seen.freight
+        .iter()
+        .find(|freight| freight.freight_name() == *name)
+        .map(|freight| freight.reference())
 }
 
 /// Unknown during a promotion and after one that did not succeed; else what the health checks say, and without any of
@@ -67,20 +85,30 @@ pub fn health(seen: &Seen<'_>, status: &mut StageStatus) {
     let issues = match (&state, &status.current_promotion) {
         (HealthState::Healthy, _) => Vec::new(),
         (_, Some(current)) => vec![format!("{} is under way", current.name)],
-        _ => vec!["the last promotion did not succeed, or its health checks cannot be made here".to_owned()],
+        _ => vec![
+            "the last promotion did not succeed, or its health checks cannot be made here"
+                .to_owned(),
+        ],
     };
     let condition = match state {
         HealthState::Healthy => ("True", "Healthy"),
         _ => ("Unknown", "Unknown"),
     };
     let message = issues.join("; ");
-    status.health = Some(Health { status: Some(state), issues, ..Health::default() });
+    status.health = Some(Health {
+        status: Some(state),
+        issues,
+        ..Health::default()
+    });
     let generation = status.observed_generation;
     Conditions::of(status, generation, seen.now).set("Healthy", condition.0, condition.1, &message);
 }
 
 pub fn is_healthy(status: &StageStatus) -> bool {
-    status.health.as_ref().is_some_and(|health| health.status == Some(HealthState::Healthy))
+    status
+        .health
+        .as_ref()
+        .is_some_and(|health| health.status == Some(HealthState::Healthy))
 }
 
 /// The one piece of Freight, or how many of the requested ones are there.
@@ -88,7 +116,12 @@ pub fn summary(stage: &Stage, status: &StageStatus) -> String {
     let wanted = stage.spec.requested_freight.len();
     let there = status.freight_history.first().map(|current| &current.items);
     match (wanted, there) {
-        (1, Some(items)) if items.len() == 1 => items.values().map(|item| item.name.to_string()).collect(),
-        (wanted, there) => format!("{}/{wanted} Fulfilled", there.map_or(0, std::collections::BTreeMap::len)),
+        (1, Some(items)) if items.len() == 1 => {
+            items.values().map(|item| item.name.to_string()).collect()
+        }
+        (wanted, there) => format!(
+            "{}/{wanted} Fulfilled",
+            there.map_or(0, std::collections::BTreeMap::len)
+        ),
     }
 }

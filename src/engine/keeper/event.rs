@@ -7,7 +7,10 @@ use serde_json::json;
 use super::plan::Seen;
 use crate::{
     engine::{journal::limits, port::Kind, tools::Tools},
-    kargo::{Phase, ProjectName, Promotion, Timestamp, VerificationPhase, artifact::FreightCollection, meta},
+    kargo::{
+        Phase, ProjectName, Promotion, Timestamp, VerificationPhase, artifact::FreightCollection,
+        meta,
+    },
 };
 
 /// One piece of news about an object.
@@ -27,7 +30,9 @@ const MESSAGE_MAX: usize = 1024;
 
 fn annotations<const N: usize>(pairs: [(&str, String); N]) -> BTreeMap<String, String> {
     let filled = pairs.into_iter().filter(|(_, value)| !value.is_empty());
-    filled.map(|(key, value)| (format!("{}{key}", meta::EVENT_PREFIX), value)).collect()
+    filled
+        .map(|(key, value)| (format!("{}{key}", meta::EVENT_PREFIX), value))
+        .collect()
 }
 
 /// A Promotion has ended.
@@ -36,11 +41,25 @@ pub fn ended(promotion: &Promotion) -> News {
     let text = |time: Option<Timestamp>| time.map(|time| time.to_string()).unwrap_or_default();
     News {
         reason: format!("Promotion{}", status.phase),
-        message: if status.message.is_empty() { format!("Promotion {}", status.phase) } else { status.message.clone() },
+        message: if status.message.is_empty() {
+            format!("Promotion {}", status.phase)
+        } else {
+            status.message.clone()
+        },
         warning: status.phase != Phase::Succeeded,
-        about: ("Promotion".into(), promotion.name().into(), promotion.uid().into()),
+        about: (
+            "Promotion".into(),
+            promotion.name().into(),
+            promotion.uid().into(),
+        ),
         annotations: annotations([
-            ("actor", promotion.annotation(meta::CREATE_ACTOR).unwrap_or_default().to_owned()),
+            (
+                "actor",
+                promotion
+                    .annotation(meta::CREATE_ACTOR)
+                    .unwrap_or_default()
+                    .to_owned(),
+            ),
             ("project", promotion.project().to_string()),
             ("promotion-name", promotion.name().to_owned()),
             ("freight-name", promotion.spec.freight.to_string()),
@@ -62,12 +81,23 @@ pub fn verified(
         VerificationPhase::Error => "Errored",
         other => other.as_str(),
     };
-    let there = seen.freight.iter().filter(|freight| collection.contains(&freight.freight_name()));
+    let there = seen
+        .freight
+        .iter()
+        .filter(|freight| collection.contains(&freight.freight_name()));
     let news = there.map(|freight| News {
         reason: format!("FreightVerification{outcome}"),
-        message: if message.is_empty() { format!("Freight verification {outcome}") } else { message.to_owned() },
+        message: if message.is_empty() {
+            format!("Freight verification {outcome}")
+        } else {
+            message.to_owned()
+        },
         warning: *phase != VerificationPhase::Successful,
-        about: ("Freight".into(), freight.name().into(), freight.uid().into()),
+        about: (
+            "Freight".into(),
+            freight.name().into(),
+            freight.uid().into(),
+        ),
         annotations: annotations([
             ("project", freight.project().to_string()),
             ("freight-name", freight.name().to_owned()),
@@ -100,6 +130,9 @@ pub async fn post(tools: &Tools, project: &ProjectName, news: News) {
         "firstTimestamp": now, "lastTimestamp": now, "count": 1,
     });
     if let Err(error) = tools.port.create(Kind::Event, project, event).await {
-        tracing::debug!(error = &error as &dyn std::error::Error, "an Event was not stored");
+        tracing::debug!(
+            error = &error as &dyn std::error::Error,
+            "an Event was not stored"
+        );
     }
 }

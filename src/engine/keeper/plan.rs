@@ -10,8 +10,8 @@ use super::{
 };
 use crate::{
     kargo::{
-        Freight, FreightName, Phase, ProjectConfig, Promotion, PromotionName, Stage, StageName, Timestamp,
-        VerificationPhase,
+        Freight, FreightName, Phase, ProjectConfig, Promotion, PromotionName, Stage, StageName,
+        Timestamp, VerificationPhase,
         artifact::{FreightCollection, VerificationInfo},
         meta,
         stage::{PromotionReference, StageStatus},
@@ -62,7 +62,11 @@ pub struct Plan {
 /// once a later name is recorded, an earlier one never is.
 pub fn unrecorded(stage: &Stage, promotions: &[PromotionRow]) -> Vec<PromotionName> {
     let last = stage.status.last_promotion.as_ref().map(|last| &last.name);
-    let open = promotions.iter().filter(|row| !row.phase.is_terminal()).map(|row| &row.name).min();
+    let open = promotions
+        .iter()
+        .filter(|row| !row.phase.is_terminal())
+        .map(|row| &row.name)
+        .min();
     let mut names: Vec<_> = promotions
         .iter()
         .filter(|row| row.phase.is_terminal())
@@ -76,15 +80,29 @@ pub fn unrecorded(stage: &Stage, promotions: &[PromotionRow]) -> Vec<PromotionNa
 
 /// Decides.
 pub fn plan(seen: &Seen<'_>) -> Plan {
-    let mut plan = Plan { status: seen.stage.status.clone(), ..Plan::default() };
+    let mut plan = Plan {
+        status: seen.stage.status.clone(),
+        ..Plan::default()
+    };
     if seen.stage.is_deleting() {
         leave(seen, &mut plan);
         return plan;
     }
-    if !seen.stage.metadata.finalizers.iter().flatten().any(|name| name == meta::FINALIZER) {
+    if !seen
+        .stage
+        .metadata
+        .finalizers
+        .iter()
+        .flatten()
+        .any(|name| name == meta::FINALIZER)
+    {
         plan.finalizer = Some(true);
     }
-    let mut conditions = Conditions::of(&mut plan.status, seen.stage.metadata.generation.unwrap_or(0), seen.now);
+    let mut conditions = Conditions::of(
+        &mut plan.status,
+        seen.stage.metadata.generation.unwrap_or(0),
+        seen.now,
+    );
     conditions.settled();
     plan.status.observed_generation = seen.stage.metadata.generation.unwrap_or(0);
     if let Some(token) = seen.stage.annotation(meta::REFRESH) {
@@ -120,10 +138,18 @@ fn leave(seen: &Seen<'_>, plan: &mut Plan) {
             .map(|(map, _)| (map.to_owned(), json!({ name.as_str(): null })))
             .collect();
         if !patch.is_empty() {
-            plan.freight.push((freight.freight_name(), Value::Object(patch)));
+            plan.freight
+                .push((freight.freight_name(), Value::Object(patch)));
         }
     }
-    if seen.stage.metadata.finalizers.iter().flatten().any(|name| name == meta::FINALIZER) {
+    if seen
+        .stage
+        .metadata
+        .finalizers
+        .iter()
+        .flatten()
+        .any(|name| name == meta::FINALIZER)
+    {
         plan.finalizer = Some(false);
     }
 }
@@ -131,9 +157,15 @@ fn leave(seen: &Seen<'_>, plan: &mut Plan) {
 /// A Stage without steps passes on what is available to it.
 fn pass_on(seen: &Seen<'_>, plan: &mut Plan) {
     let name = seen.stage.stage_name();
-    for freight in seen.freight.iter().filter(|freight| !freight.status.verified_in.contains_key(&name)) {
+    for freight in seen
+        .freight
+        .iter()
+        .filter(|freight| !freight.status.verified_in.contains_key(&name))
+    {
         match availability::available(seen.stage, freight, seen.now) {
-            Ok(()) => plan.freight.push((freight.freight_name(), verified(&name, seen.now))),
+            Ok(()) => plan
+                .freight
+                .push((freight.freight_name(), verified(&name, seen.now))),
             Err(why) => wake(plan, why.until()),
         }
     }
@@ -153,8 +185,17 @@ fn wake(plan: &mut Plan, at: Option<Timestamp>) {
 /// Takes what has ended into the Stage's history.
 fn record(seen: &Seen<'_>, plan: &mut Plan) {
     let status = &mut plan.status;
-    let over = |name: &PromotionName| !seen.promotions.iter().any(|row| row.name == *name && !row.phase.is_terminal());
-    if status.current_promotion.as_ref().is_some_and(|current| over(&current.name)) {
+    let over = |name: &PromotionName| {
+        !seen
+            .promotions
+            .iter()
+            .any(|row| row.name == *name && !row.phase.is_terminal())
+    };
+    if status
+        .current_promotion
+        .as_ref()
+        .is_some_and(|current| over(&current.name))
+    {
         status.current_promotion = None;
         Conditions::of(status, status.observed_generation, seen.now).remove("Promoting");
     }
@@ -165,8 +206,12 @@ fn record(seen: &Seen<'_>, plan: &mut Plan) {
         let mut outcome = super::super::journal::without_journal(&promotion.status);
         if outcome.freight_collection.is_none() {
             // It ended before its start: the other origins must not be forgotten.
-            let before = status.last_promotion.as_ref().and_then(|last| last.status.as_ref());
-            outcome.freight_collection = before.and_then(|before| before.freight_collection.clone());
+            let before = status
+                .last_promotion
+                .as_ref()
+                .and_then(|last| last.status.as_ref());
+            outcome.freight_collection =
+                before.and_then(|before| before.freight_collection.clone());
         }
         if promotion.status.phase == Phase::Succeeded
             && let Some(collection) = &outcome.freight_collection
@@ -177,7 +222,11 @@ fn record(seen: &Seen<'_>, plan: &mut Plan) {
         plan.events.push(event::ended(promotion));
         status.last_promotion = Some(PromotionReference {
             name: promotion.promotion_name(),
-            freight: promotion.status.freight.clone().or_else(|| book::reference(seen, &promotion.spec.freight)),
+            freight: promotion
+                .status
+                .freight
+                .clone()
+                .or_else(|| book::reference(seen, &promotion.spec.freight)),
             finished_at: promotion.status.finished_at,
             status: Some(outcome),
         });
@@ -188,21 +237,40 @@ fn record(seen: &Seen<'_>, plan: &mut Plan) {
 const HISTORY: usize = 10;
 
 fn arrive(status: &mut StageStatus, collection: &FreightCollection, now: Timestamp) {
-    let fresh = FreightCollection { verification_history: Vec::new(), ..collection.clone() };
+    let fresh = FreightCollection {
+        verification_history: Vec::new(),
+        ..collection.clone()
+    };
     status.freight_history.insert(0, fresh);
     status.freight_history.truncate(HISTORY);
     status.health = None;
     let mut conditions = Conditions::of(status, status.observed_generation, now);
-    conditions.set("Healthy", "Unknown", "WaitingForHealthCheck", "Waiting for the health checks after a promotion");
-    conditions.set("Verified", "Unknown", "WaitingForVerification", "Waiting for the verification of new Freight");
+    conditions.set(
+        "Healthy",
+        "Unknown",
+        "WaitingForHealthCheck",
+        "Waiting for the health checks after a promotion",
+    );
+    conditions.set(
+        "Verified",
+        "Unknown",
+        "WaitingForVerification",
+        "Waiting for the verification of new Freight",
+    );
 }
 
 /// Gives the next Promotion its turn.
 fn turn(seen: &Seen<'_>, plan: &mut Plan) {
     let status = &mut plan.status;
-    let Some(next) = queue::waiting(seen.promotions).first().copied() else { return };
-    let now = Stage { status: status.clone(), ..seen.stage.clone() };
-    if status.current_promotion.is_some() || next.phase == Phase::New || queue::gate(&now).is_some() {
+    let Some(next) = queue::waiting(seen.promotions).first().copied() else {
+        return;
+    };
+    let now = Stage {
+        status: status.clone(),
+        ..seen.stage.clone()
+    };
+    if status.current_promotion.is_some() || next.phase == Phase::New || queue::gate(&now).is_some()
+    {
         return;
     }
     status.current_promotion = Some(PromotionReference {
@@ -211,32 +279,57 @@ fn turn(seen: &Seen<'_>, plan: &mut Plan) {
         ..PromotionReference::default()
     });
     let message = format!("{} is being promoted by {}", next.freight, next.name);
-    Conditions::of(status, status.observed_generation, seen.now).set("Promoting", "True", "ActivePromotion", &message);
+    Conditions::of(status, status.observed_generation, seen.now).set(
+        "Promoting",
+        "True",
+        "ActivePromotion",
+        &message,
+    );
 }
 
 /// Freight learns where it is, and how long it stayed where it is no more.
 fn place_freight(seen: &Seen<'_>, plan: &mut Plan) {
     let name = seen.stage.stage_name();
-    let Some(current) = plan.status.freight_history.first() else { return };
-    let since = plan.status.last_promotion.as_ref().and_then(|last| last.finished_at).unwrap_or(seen.now);
+    let Some(current) = plan.status.freight_history.first() else {
+        return;
+    };
+    let since = plan
+        .status
+        .last_promotion
+        .as_ref()
+        .and_then(|last| last.finished_at)
+        .unwrap_or(seen.now);
     for freight in seen.freight {
-        let (here, was) = (current.contains(&freight.freight_name()), freight.status.currently_in.get(&name));
+        let (here, was) = (
+            current.contains(&freight.freight_name()),
+            freight.status.currently_in.get(&name),
+        );
         match (here, was) {
             (true, None) => {
-                plan.freight
-                    .push((freight.freight_name(), json!({"currentlyIn": { name.as_str(): {"since": since} }})));
+                plan.freight.push((
+                    freight.freight_name(),
+                    json!({"currentlyIn": { name.as_str(): {"since": since} }}),
+                ));
             }
             (false, Some(was)) => {
                 let mut patch = Map::new();
                 patch.insert("currentlyIn".into(), json!({ name.as_str(): null }));
-                let stayed = was.since.map(|since_then| GoDuration::from(since_then.until(since))).unwrap_or_default();
+                let stayed = was
+                    .since
+                    .map(|since_then| GoDuration::from(since_then.until(since)))
+                    .unwrap_or_default();
                 let verified = freight.status.verified_in.get(&name);
-                if let Some(longest) = verified.map(|v| v.longest_soak.parse::<GoDuration>().unwrap_or_default())
+                if let Some(longest) =
+                    verified.map(|v| v.longest_soak.parse::<GoDuration>().unwrap_or_default())
                     && stayed > longest
                 {
-                    patch.insert("verifiedIn".into(), json!({ name.as_str(): {"longestSoak": stayed.to_string()} }));
+                    patch.insert(
+                        "verifiedIn".into(),
+                        json!({ name.as_str(): {"longestSoak": stayed.to_string()} }),
+                    );
                 }
-                plan.freight.push((freight.freight_name(), Value::Object(patch)));
+                plan.freight
+                    .push((freight.freight_name(), Value::Object(patch)));
             }
             (true, Some(_)) | (false, None) => {}
         }
@@ -249,26 +342,50 @@ fn verify(seen: &Seen<'_>, plan: &mut Plan) {
     if !book::is_healthy(&plan.status) {
         return;
     }
-    let Some(current) = plan.status.freight_history.first_mut() else { return };
+    let Some(current) = plan.status.freight_history.first_mut() else {
+        return;
+    };
     if current.verification_history.is_empty() {
         let info = verification(seen);
         let news = (info.phase.clone(), info.message.clone());
         current.verification_history.push(info);
         plan.again = true;
         if let (Some(phase), message) = news {
-            let status = if phase == VerificationPhase::Successful { "True" } else { "False" };
-            let reason = if phase == VerificationPhase::Successful { "Verified" } else { "VerificationFailed" };
-            plan.events.extend(event::verified(seen, current, &phase, &message));
+            let status = if phase == VerificationPhase::Successful {
+                "True"
+            } else {
+                "False"
+            };
+            let reason = if phase == VerificationPhase::Successful {
+                "Verified"
+            } else {
+                "VerificationFailed"
+            };
+            plan.events
+                .extend(event::verified(seen, current, &phase, &message));
             let generation = plan.status.observed_generation;
-            Conditions::of(&mut plan.status, generation, now).set("Verified", status, reason, &message);
+            Conditions::of(&mut plan.status, generation, now)
+                .set("Verified", status, reason, &message);
         }
     }
-    let Some(current) = plan.status.freight_history.first() else { return };
-    let done = current.verification_history.first().filter(|info| info.phase == Some(VerificationPhase::Successful));
+    let Some(current) = plan.status.freight_history.first() else {
+        return;
+    };
+    let done = current
+        .verification_history
+        .first()
+        .filter(|info| info.phase == Some(VerificationPhase::Successful));
     let Some(done) = done else { return };
-    for freight in seen.freight.iter().filter(|freight| current.contains(&freight.freight_name())) {
+    for freight in seen
+        .freight
+        .iter()
+        .filter(|freight| current.contains(&freight.freight_name()))
+    {
         if !freight.status.verified_in.contains_key(&name) {
-            plan.freight.push((freight.freight_name(), verified(&name, done.finish_time.unwrap_or(now))));
+            plan.freight.push((
+                freight.freight_name(),
+                verified(&name, done.finish_time.unwrap_or(now)),
+            ));
         }
     }
 }
@@ -276,7 +393,10 @@ fn verify(seen: &Seen<'_>, plan: &mut Plan) {
 fn verification(seen: &Seen<'_>) -> VerificationInfo {
     let (phase, message) = match &seen.stage.spec.verification {
         None => (VerificationPhase::Successful, String::new()),
-        Some(_) => (VerificationPhase::Error, "this executor cannot run AnalysisRuns".to_owned()),
+        Some(_) => (
+            VerificationPhase::Error,
+            "this executor cannot run AnalysisRuns".to_owned(),
+        ),
     };
     VerificationInfo {
         id: seen.fresh_id.clone(),
@@ -303,9 +423,13 @@ fn auto_promote(seen: &Seen<'_>, plan: &mut Plan) {
         plan.status.effective_auto_promotion_holds.clear();
         return;
     }
-    let decided = Stage { status: plan.status.clone(), ..seen.stage.clone() };
+    let decided = Stage {
+        status: plan.status.clone(),
+        ..seen.stage.clone()
+    };
     // Policy must not overtake a person who has just asked for something else.
-    plan.status.effective_auto_promotion_holds = auto_promotion::effective_holds(&decided, seen.open, seen.now);
+    plan.status.effective_auto_promotion_holds =
+        auto_promotion::effective_holds(&decided, seen.open, seen.now);
     for request in &seen.stage.spec.requested_freight {
         let of_origin: Vec<Freight> = seen
             .freight
@@ -314,15 +438,20 @@ fn auto_promote(seen: &Seen<'_>, plan: &mut Plan) {
             .map(|freight| (**freight).clone())
             .collect();
         for freight in &of_origin {
-            let until = availability::available(seen.stage, freight, seen.now).err().and_then(|why| why.until());
+            let until = availability::available(seen.stage, freight, seen.now)
+                .err()
+                .and_then(|why| why.until());
             wake(plan, until);
         }
-        let Some(candidate) = auto_promotion::candidate(seen.stage, &request.origin, &of_origin, seen.now) else {
+        let Some(candidate) =
+            auto_promotion::candidate(seen.stage, &request.origin, &of_origin, seen.now)
+        else {
             continue;
         };
         let holds = &plan.status.effective_auto_promotion_holds;
         let name = candidate.freight_name();
-        if auto_promotion::decide(&decided, &request.origin, &name, seen.promotions, holds).is_ok() {
+        if auto_promotion::decide(&decided, &request.origin, &name, seen.promotions, holds).is_ok()
+        {
             plan.promote.push(Arc::new(candidate.clone()));
         }
     }

@@ -64,17 +64,34 @@ struct Now {
 struct AsksAgain;
 
 impl Carrier {
-    pub fn new(course: Arc<Course>, past: Past, at: usize, mount: &Mount, branch: BranchName) -> Self {
+    pub fn new(
+        course: Arc<Course>,
+        past: Past,
+        at: usize,
+        mount: &Mount,
+        branch: BranchName,
+    ) -> Self {
         let state = past.journal.workspace.clone().unwrap_or_default();
         let now = Now {
-            standing: Standing { state, outputs: None },
+            standing: Standing {
+                state,
+                outputs: None,
+            },
             placed: HashMap::new(),
             replays: Vec::new(),
             tried: 0,
             question: None,
         };
         let home = mount.branch.as_ref() == Some(&branch);
-        Self { course, past, at, path: mount.path.clone(), branch, home, now: Mutex::new(now) }
+        Self {
+            course,
+            past,
+            at,
+            path: mount.path.clone(),
+            branch,
+            home,
+            now: Mutex::new(now),
+        }
     }
 
     fn now(&self) -> MutexGuard<'_, Now> {
@@ -84,7 +101,10 @@ impl Carrier {
     /// The files that belong to what landed.
     pub fn standing(&self, landed: &Landed) -> Standing {
         let now = self.now();
-        now.placed.get(&landed.head).unwrap_or(&now.standing).clone()
+        now.placed
+            .get(&landed.head)
+            .unwrap_or(&now.standing)
+            .clone()
     }
 
     pub fn take_replays(&self) -> Vec<Replayed> {
@@ -100,7 +120,11 @@ impl Carrier {
     }
 
     fn mount_in(&self, state: &WorkspaceState) -> Result<Mount, NotPlaced> {
-        let mount = state.mounts.iter().find(|mount| mount.path == self.path).cloned();
+        let mount = state
+            .mounts
+            .iter()
+            .find(|mount| mount.path == self.path)
+            .cloned();
         mount.ok_or_else(|| NotPlaced::Conflict {
             paths: vec![self.path.to_string()],
             message: format!("the checkout at {} is gone", self.path),
@@ -114,7 +138,12 @@ impl Carrier {
         }
     }
 
-    async fn again(&self, mount: &Mount, tip: Option<&CommitId>, paths: Vec<String>) -> Result<Placed, NotPlaced> {
+    async fn again(
+        &self,
+        mount: &Mount,
+        tip: Option<&CommitId>,
+        paths: Vec<String>,
+    ) -> Result<Placed, NotPlaced> {
         let place = || {
             let show = |id: Option<&CommitId>| id.map_or("nothing", CommitId::short).to_owned();
             format!(
@@ -125,20 +154,31 @@ impl Carrier {
                 show(tip)
             )
         };
-        let conflict =
-            |why: String| NotPlaced::Conflict { paths: paths.clone(), message: format!("{}, and {why}", place()) };
+        let conflict = |why: String| NotPlaced::Conflict {
+            paths: paths.clone(),
+            message: format!("{}, and {why}", place()),
+        };
         if !self.home {
-            return Err(conflict("the checkout is of another branch, so that its steps cannot run on that one".into()));
+            return Err(conflict(
+                "the checkout is of another branch, so that its steps cannot run on that one"
+                    .into(),
+            ));
         }
         {
             let mut now = self.now();
             let most = self.course.tools.settings.replays_max;
             if now.tried >= most {
-                return Err(conflict(format!("the steps have run again {most} times already")));
+                return Err(conflict(format!(
+                    "the steps have run again {most} times already"
+                )));
             }
             now.tried += 1;
         }
-        let moved = Moved { mirror: mount.mirror.clone(), branch: self.branch.clone(), tip: tip.cloned() };
+        let moved = Moved {
+            mirror: mount.mirror.clone(),
+            branch: self.branch.clone(),
+            tip: tip.cloned(),
+        };
         let again = match replay(&self.course, &self.past, self.at, Some(&moved)).await {
             Ok(again) => again,
             Err(ReplayError::Asks { gate, again }) => {
@@ -146,11 +186,17 @@ impl Carrier {
                 return Err(NotPlaced::Failed(Box::new(AsksAgain)));
             }
             Err(error) => {
-                return Err(conflict(format!("its steps do not work there: {}", crate::engine::sentence(&error))));
+                return Err(conflict(format!(
+                    "its steps do not work there: {}",
+                    crate::engine::sentence(&error)
+                )));
             }
         };
         let made = self.mount_in(&again.state)?;
-        let standing = Standing { state: again.state, outputs: Some(again.outputs) };
+        let standing = Standing {
+            state: again.state,
+            outputs: Some(again.outputs),
+        };
         let mut now = self.now();
         let text = |id: Option<&CommitId>| id.map(ToString::to_string).unwrap_or_default();
         now.replays.push(Replayed {
@@ -161,16 +207,24 @@ impl Carrier {
             to: text(tip),
         });
         now.standing = standing.clone();
-        let Some(head) = made.commits.last() else { return Ok(Placed::NoOp) };
+        let Some(head) = made.commits.last() else {
+            return Ok(Placed::NoOp);
+        };
         now.placed.insert(head.clone(), standing);
-        Ok(Placed::Commits { commits: made.commits, replayed: true })
+        Ok(Placed::Commits {
+            commits: made.commits,
+            replayed: true,
+        })
     }
 }
 
 impl Replayed {
     /// The same, caused by that step.
     pub fn named(self, step: &Alias) -> Self {
-        Self { step: step.clone(), ..self }
+        Self {
+            step: step.clone(),
+            ..self
+        }
     }
 }
 
@@ -179,18 +233,27 @@ impl Member for Carrier {
     async fn place(&self, tip: Option<&CommitId>, _round: u32) -> Result<Placed, NotPlaced> {
         let standing = self.now().standing.clone();
         let mount = self.mount_in(&standing.state)?;
-        let rebased = self.rebased(&mount, tip).await.map_err(|error| NotPlaced::Failed(Box::new(error)))?;
+        let rebased = self
+            .rebased(&mount, tip)
+            .await
+            .map_err(|error| NotPlaced::Failed(Box::new(error)))?;
         match rebased {
             Rebased::Same => {
                 self.place_at(mount.commits.last(), &standing);
                 match mount.commits.is_empty() {
                     true => Ok(Placed::NoOp),
-                    false => Ok(Placed::Commits { commits: mount.commits, replayed: false }),
+                    false => Ok(Placed::Commits {
+                        commits: mount.commits,
+                        replayed: false,
+                    }),
                 }
             }
             Rebased::Onto(commits) => {
                 self.place_at(commits.last(), &standing);
-                Ok(Placed::Commits { commits, replayed: false })
+                Ok(Placed::Commits {
+                    commits,
+                    replayed: false,
+                })
             }
             Rebased::NoOp => Ok(Placed::NoOp),
             Rebased::Stale { paths } => self.again(&mount, tip, paths).await,
@@ -217,7 +280,13 @@ impl Carrier {
         let (mount, tip) = (mount.clone(), tip.cloned());
         let job = move || {
             let objects = Objects::open(&path)?;
-            rebase(&objects, &mount.commits, mount.base.as_ref(), &mount.access, tip.as_ref())
+            rebase(
+                &objects,
+                &mount.commits,
+                mount.base.as_ref(),
+                &mount.access,
+                tip.as_ref(),
+            )
         };
         Ok(tokio::task::spawn_blocking(job).await??)
     }

@@ -48,12 +48,21 @@ async fn a_tip_that_changed_the_same_file_is_met_by_a_replay() {
     .await;
     let status = world.promotion(&name).status;
     assert_eq!(status.phase, Phase::Succeeded, "{:#?}", world.steps(&name));
-    assert_eq!(world.show("config", "main", "tags.yaml"), "a: 2.3.1\nb: new");
+    assert_eq!(
+        world.show("config", "main", "tags.yaml"),
+        "a: 2.3.1\nb: new"
+    );
     let journal = &status.state.as_ref().unwrap()["tidewaiter.dev"];
     assert_eq!(journal["replayCount"], 1);
     assert_eq!(journal["replays"][0]["reason"], "tags.yaml");
     assert_eq!(journal["replays"][0]["step"], "push");
-    assert!(status.step_execution_metadata[3].message.contains("replayed once"), "{:#?}", world.steps(&name));
+    assert!(
+        status.step_execution_metadata[3]
+            .message
+            .contains("replayed once"),
+        "{:#?}",
+        world.steps(&name)
+    );
 }
 
 /// C37
@@ -67,13 +76,28 @@ async fn a_conflict_names_the_path_both_commits_and_the_branch() {
     .await;
     let status = world.promotion(&name).status;
     assert_eq!(status.phase, Phase::Failed, "{:#?}", world.steps(&name));
-    let log = world.git(std::path::Path::new(&world.remote("config")), &["log", "--format=%h", "--abbrev=7", "main"]);
-    for word in ["tags.yaml", "main", "step update had Succeeded"].into_iter().chain(log.lines()) {
-        assert!(status.message.contains(word), "{word} in {}", status.message);
+    let log = world.git(
+        std::path::Path::new(&world.remote("config")),
+        &["log", "--format=%h", "--abbrev=7", "main"],
+    );
+    for word in ["tags.yaml", "main", "step update had Succeeded"]
+        .into_iter()
+        .chain(log.lines())
+    {
+        assert!(
+            status.message.contains(word),
+            "{word} in {}",
+            status.message
+        );
     }
     assert_eq!(world.log("config", "main"), ["by hand", "by hand"]);
-    let commits = &status.state.as_ref().unwrap()["tidewaiter.dev"]["workspace"]["mounts"][0]["commits"];
-    assert_eq!(commits.as_array().unwrap().len(), 1, "the local commit is kept");
+    let commits =
+        &status.state.as_ref().unwrap()["tidewaiter.dev"]["workspace"]["mounts"][0]["commits"];
+    assert_eq!(
+        commits.as_array().unwrap().len(),
+        1,
+        "the local commit is kept"
+    );
 }
 
 /// C38
@@ -87,7 +111,10 @@ async fn the_same_change_by_somebody_else_is_nothing_to_push() {
     .await;
     let status = world.promotion(&name).status;
     assert_eq!(status.phase, Phase::Succeeded, "{:#?}", world.steps(&name));
-    let head = world.git(std::path::Path::new(&world.remote("config")), &["rev-parse", "main"]);
+    let head = world.git(
+        std::path::Path::new(&world.remote("config")),
+        &["rev-parse", "main"],
+    );
     assert_eq!(status.state_map()["push"]["commit"], json!(head));
     assert_eq!(world.log("config", "main"), ["by hand", "by hand"]);
 }
@@ -102,11 +129,22 @@ async fn nothing_to_commit_is_nothing_to_push() {
     world.run().await;
     let status = world.promotion(&name).status;
     assert_eq!(status.phase, Phase::Succeeded);
-    let ends: Vec<_> = status.step_execution_metadata[2..].iter().map(|entry| entry.status.clone().unwrap()).collect();
-    assert_eq!(ends, [StepStatus::Skipped, StepStatus::Skipped], "{:#?}", world.steps(&name));
+    let ends: Vec<_> = status.step_execution_metadata[2..]
+        .iter()
+        .map(|entry| entry.status.clone().unwrap())
+        .collect();
+    assert_eq!(
+        ends,
+        [StepStatus::Skipped, StepStatus::Skipped],
+        "{:#?}",
+        world.steps(&name)
+    );
     let head = world.git(std::path::Path::new(&remote), &["rev-parse", "main"]);
     assert_eq!(
-        (&status.state_map()["commit"]["commit"], &status.state_map()["push"]["commit"]),
+        (
+            &status.state_map()["commit"]["commit"],
+            &status.state_map()["push"]["commit"]
+        ),
         (&json!(head), &json!(head))
     );
     assert_eq!(world.counters.snapshot().pushes, 0);
@@ -130,7 +168,11 @@ async fn generated_and_new_branches_are_made() {
     let generated = format!("kargo/promotion/{name}");
     assert_eq!(status.state_map()["push"]["branch"], json!(generated));
     for branch in [generated.as_str(), "env/new", "main"] {
-        assert_eq!(world.log("config", branch), ["a by test", "by hand"], "{branch}");
+        assert_eq!(
+            world.log("config", branch),
+            ["a by test", "by hand"],
+            "{branch}"
+        );
     }
 }
 
@@ -138,9 +180,19 @@ async fn generated_and_new_branches_are_made() {
 async fn two_pushes_of_one_checkout_land_in_order() {
     let world = World::new();
     let remote = world.repository("config", &[("README", "hello\n")]);
-    let mut steps = write_and_push(&remote, "a", "x\n").as_array().unwrap().clone();
-    let second = write_and_push(&remote, "b", "y\n").as_array().unwrap().clone();
-    for (step, alias) in second.into_iter().skip(1).zip(["write2", "commit2", "push2"]) {
+    let mut steps = write_and_push(&remote, "a", "x\n")
+        .as_array()
+        .unwrap()
+        .clone();
+    let second = write_and_push(&remote, "b", "y\n")
+        .as_array()
+        .unwrap()
+        .clone();
+    for (step, alias) in second
+        .into_iter()
+        .skip(1)
+        .zip(["write2", "commit2", "push2"])
+    {
         let mut step = step;
         step["as"] = json!(alias);
         steps.push(step);
@@ -148,8 +200,16 @@ async fn two_pushes_of_one_checkout_land_in_order() {
     world.stage("test", &json!(steps));
     let name = world.promote("test", 1);
     world.run().await;
-    assert_eq!(world.promotion(&name).status.phase, Phase::Succeeded, "{:#?}", world.steps(&name));
-    assert_eq!(world.log("config", "main"), ["b by test", "a by test", "by hand"]);
+    assert_eq!(
+        world.promotion(&name).status.phase,
+        Phase::Succeeded,
+        "{:#?}",
+        world.steps(&name)
+    );
+    assert_eq!(
+        world.log("config", "main"),
+        ["b by test", "a by test", "by hand"]
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -164,5 +224,9 @@ async fn a_servers_rule_is_told_in_its_words() {
     world.run().await;
     let status = world.promotion(&name).status;
     assert_eq!(status.phase, Phase::Errored);
-    assert!(status.message.contains("no pushes on fridays"), "{}", status.message);
+    assert!(
+        status.message.contains("no pushes on fridays"),
+        "{}",
+        status.message
+    );
 }

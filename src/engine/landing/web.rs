@@ -4,12 +4,17 @@ use crate::git::id::CommitId;
 
 /// The page of `commit` in the repository at `url` (normalised). `provider` where the address does not tell.
 pub fn commit_url(url: &str, provider: Option<&str>, commit: &CommitId) -> Option<String> {
-    let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
+    let rest = url
+        .strip_prefix("https://")
+        .or_else(|| url.strip_prefix("http://"));
     let (base, host) = match rest {
         Some(rest) => (url.to_owned(), rest.split('/').next()?.to_owned()),
         None => {
             let (host, path) = url.strip_prefix("ssh://")?.split_once('/')?;
-            let host = host.rsplit_once('@').map_or(host, |(_, host)| host).to_owned();
+            let host = host
+                .rsplit_once('@')
+                .map_or(host, |(_, host)| host)
+                .to_owned();
             (format!("https://{host}/{path}"), host)
         }
     };
@@ -48,10 +53,22 @@ mod tests {
     fn pages_by_host() {
         let commit: CommitId = "00000000000000000000000000000000000000aa".parse().unwrap();
         let cases = [
-            ("https://github.com/o/r", None, Some("https://github.com/o/r/commit/")),
-            ("ssh://git@gitlab.example/o/r", None, Some("https://gitlab.example/o/r/-/commit/")),
+            (
+                "https://github.com/o/r",
+                None,
+                Some("https://github.com/o/r/commit/"),
+            ),
+            (
+                "ssh://git@gitlab.example/o/r",
+                None,
+                Some("https://gitlab.example/o/r/-/commit/"),
+            ),
             ("https://h.example/o/r", None, None),
-            ("https://h.example/o/r", Some("bitbucket"), Some("https://h.example/o/r/commits/")),
+            (
+                "https://h.example/o/r",
+                Some("bitbucket"),
+                Some("https://h.example/o/r/commits/"),
+            ),
             ("/srv/r", Some("github"), None),
         ];
         for (url, provider, expected) in cases {

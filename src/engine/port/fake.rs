@@ -40,11 +40,17 @@ impl Fake {
         let version = self.version.fetch_add(1, Ordering::SeqCst) + 1;
         let meta = object["metadata"].as_object_mut().unwrap();
         if !meta.contains_key("name") {
-            let prefix = meta.get("generateName").and_then(Value::as_str).unwrap_or("x-").to_owned();
+            let prefix = meta
+                .get("generateName")
+                .and_then(Value::as_str)
+                .unwrap_or("x-")
+                .to_owned();
             meta.insert("name".into(), json!(format!("{prefix}{version:05}")));
         }
-        meta.entry("uid").or_insert_with(|| json!(format!("00000000-0000-0000-0000-{version:012}")));
-        meta.entry("creationTimestamp").or_insert_with(|| json!("2026-01-01T00:00:00Z"));
+        meta.entry("uid")
+            .or_insert_with(|| json!(format!("00000000-0000-0000-0000-{version:012}")));
+        meta.entry("creationTimestamp")
+            .or_insert_with(|| json!("2026-01-01T00:00:00Z"));
         meta.insert("resourceVersion".into(), json!(version.to_string()));
         let key = Key::new(
             kind,
@@ -55,13 +61,19 @@ impl Fake {
     }
 
     fn store(&self, key: Key, object: Value) -> Value {
-        self.objects.lock().unwrap().insert(key.clone(), object.clone());
+        self.objects
+            .lock()
+            .unwrap()
+            .insert(key.clone(), object.clone());
         self.tell(Change::Applied(key.kind, object.clone()));
         object
     }
 
     fn tell(&self, change: Change) {
-        self.followers.lock().unwrap().retain(|follower| follower.send(change.clone()).is_ok());
+        self.followers
+            .lock()
+            .unwrap()
+            .retain(|follower| follower.send(change.clone()).is_ok());
     }
 
     pub fn delete(&self, key: &Key) {
@@ -70,7 +82,11 @@ impl Fake {
     }
 
     pub fn look(&self, kind: Kind, project: &str, name: &str) -> Option<Value> {
-        self.objects.lock().unwrap().get(&Key::new(kind, &project.into(), name)).cloned()
+        self.objects
+            .lock()
+            .unwrap()
+            .get(&Key::new(kind, &project.into(), name))
+            .cloned()
     }
 
     pub fn on_write(&self, hook: impl Fn(&Key, &Value) + Send + Sync + 'static) {
@@ -79,8 +95,13 @@ impl Fake {
 
     fn reachable(&self, doing: &str) -> Result<(), PortError> {
         if self.away.load(Ordering::SeqCst) {
-            let source = std::io::Error::new(std::io::ErrorKind::ConnectionRefused, "connection refused").into();
-            return Err(PortError::Unreachable { doing: doing.into(), source });
+            let source =
+                std::io::Error::new(std::io::ErrorKind::ConnectionRefused, "connection refused")
+                    .into();
+            return Err(PortError::Unreachable {
+                doing: doing.into(),
+                source,
+            });
         }
         Ok(())
     }
@@ -102,34 +123,56 @@ impl Port for Fake {
         Ok(self.objects.lock().unwrap().get(key).cloned())
     }
 
-    async fn list(&self, kind: Kind, project: Option<&ProjectName>) -> Result<Vec<Value>, PortError> {
+    async fn list(
+        &self,
+        kind: Kind,
+        project: Option<&ProjectName>,
+    ) -> Result<Vec<Value>, PortError> {
         self.reachable("listing")?;
         let objects = self.objects.lock().unwrap();
-        let wanted = |key: &Key| key.kind == kind && project.is_none_or(|project| key.project == *project);
-        Ok(objects.iter().filter(|(key, _)| wanted(key)).map(|(_, value)| value.clone()).collect())
+        let wanted =
+            |key: &Key| key.kind == kind && project.is_none_or(|project| key.project == *project);
+        Ok(objects
+            .iter()
+            .filter(|(key, _)| wanted(key))
+            .map(|(_, value)| value.clone())
+            .collect())
     }
 
     fn follow(&self) -> BoxStream<'static, Change> {
         let (sender, receiver) = unbounded_channel();
         for (key, object) in self.objects.lock().unwrap().iter() {
             if Kind::FOLLOWED.contains(&key.kind) {
-                sender.send(Change::Applied(key.kind, object.clone())).unwrap();
+                sender
+                    .send(Change::Applied(key.kind, object.clone()))
+                    .unwrap();
             }
         }
         sender.send(Change::Synced).unwrap();
         self.followers.lock().unwrap().push(sender);
-        futures::stream::unfold(receiver, |mut receiver| async { Some((receiver.recv().await?, receiver)) }).boxed()
+        futures::stream::unfold(receiver, |mut receiver| async {
+            Some((receiver.recv().await?, receiver))
+        })
+        .boxed()
     }
 
     async fn patch(&self, key: &Key, part: Part, patch: Value) -> Result<Value, PortError> {
         self.reachable("patching")?;
         let mut objects = self.objects.lock().unwrap();
-        let Some(old) = objects.get(key) else { return Err(PortError::Gone { key: key.clone() }) };
+        let Some(old) = objects.get(key) else {
+            return Err(PortError::Gone { key: key.clone() });
+        };
         let based_on = patch.pointer("/metadata/resourceVersion").cloned();
         if key.kind == Kind::Freight {
-            assert!(based_on.is_none(), "writes to Freight must commute: {patch}");
+            assert!(
+                based_on.is_none(),
+                "writes to Freight must commute: {patch}"
+            );
         } else {
-            assert!(based_on.is_some(), "a write to {key} names no version: {patch}");
+            assert!(
+                based_on.is_some(),
+                "a write to {key} names no version: {patch}"
+            );
         }
         if based_on.is_some_and(|version| version != old["metadata"]["resourceVersion"]) {
             return Err(PortError::Conflict { key: key.clone() });
@@ -147,15 +190,25 @@ impl Port for Fake {
                 json_patch::merge(&mut new, &json!({"status": patch["status"]}));
             }
             Part::Main => {
-                assert!(patch.get("status").is_none(), "status is written through its own address");
+                assert!(
+                    patch.get("status").is_none(),
+                    "status is written through its own address"
+                );
                 json_patch::merge(&mut new, &patch);
             }
         }
-        assert!(no_nulls(&new["status"]) || new["status"].is_null(), "a null was stored: {}", new["status"]);
+        assert!(
+            no_nulls(&new["status"]) || new["status"].is_null(),
+            "a null was stored: {}",
+            new["status"]
+        );
         if let Some(max) = self.status_max {
             let size = new["status"].to_string().len();
             if size > max {
-                return Err(PortError::TooLarge { key: key.clone(), said: format!("{size} bytes, at most {max}") });
+                return Err(PortError::TooLarge {
+                    key: key.clone(),
+                    said: format!("{size} bytes, at most {max}"),
+                });
             }
         }
         if new == *old {
@@ -166,11 +219,17 @@ impl Port for Fake {
         if part == Part::Status {
             *self.writes.lock().unwrap().entry(key.clone()).or_default() += 1;
             if key.kind == Kind::Promotion {
-                self.history.lock().unwrap().push((key.name.clone(), new["status"].clone()));
+                self.history
+                    .lock()
+                    .unwrap()
+                    .push((key.name.clone(), new["status"].clone()));
             }
         }
         let deleting = new.pointer("/metadata/deletionTimestamp").is_some();
-        let held = new.pointer("/metadata/finalizers").and_then(Value::as_array).is_some_and(|list| !list.is_empty());
+        let held = new
+            .pointer("/metadata/finalizers")
+            .and_then(Value::as_array)
+            .is_some_and(|list| !list.is_empty());
         if deleting && !held {
             objects.remove(key);
             drop(objects);
@@ -186,7 +245,12 @@ impl Port for Fake {
         Ok(new)
     }
 
-    async fn create(&self, kind: Kind, project: &ProjectName, mut object: Value) -> Result<Value, PortError> {
+    async fn create(
+        &self,
+        kind: Kind,
+        project: &ProjectName,
+        mut object: Value,
+    ) -> Result<Value, PortError> {
         self.reachable("creating")?;
         object["metadata"]["namespace"] = json!(project);
         Ok(self.put(kind, object))

@@ -46,7 +46,9 @@ impl Trial<'_> {
     /// Runs the step, and again for what may work later, until the budget or the step's own time is over.
     pub async fn run(&mut self) -> Attempt {
         let settings = &self.course.tools.settings;
-        let budget = self.until.unwrap_or_else(|| Instant::now() + settings.transient_budget);
+        let budget = self
+            .until
+            .unwrap_or_else(|| Instant::now() + settings.transient_budget);
         let (mut pause, mut last) = (settings.first_pause, String::new());
         loop {
             let result = match self.until {
@@ -57,10 +59,15 @@ impl Trial<'_> {
                 },
             };
             match result {
-                Err(error) if self.patient && error.kind == ErrorKind::Transient && Instant::now() + pause < budget => {
+                Err(error)
+                    if self.patient
+                        && error.kind == ErrorKind::Transient
+                        && Instant::now() + pause < budget =>
+                {
                     last = error.sentence();
                     let said = self.course.scope.redact(&last);
-                    self.course.tell(Some(&self.around.alias), What::Retrying(said));
+                    self.course
+                        .tell(Some(&self.around.alias), What::Retrying(said));
                     tokio::time::sleep(pause).await;
                     pause = (pause * 2).min(Duration::from_secs(60));
                 }
@@ -80,11 +87,17 @@ impl Trial<'_> {
             earlier: self.earlier.as_ref(),
         };
         let running = AssertUnwindSafe(self.kind.run(cx, self.config)).catch_unwind();
-        running.await.unwrap_or_else(|panic| Err(StepError::config(format!("the step panicked: {}", words(&*panic)))))
+        running.await.unwrap_or_else(|panic| {
+            Err(StepError::config(format!(
+                "the step panicked: {}",
+                words(&*panic)
+            )))
+        })
     }
 }
 
 fn words(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "without a message".into())
+    text.or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "without a message".into())
 }

@@ -13,7 +13,12 @@ impl Runner {
     pub(super) async fn begin(&mut self) -> Result<(), Stopped> {
         if self.ledger.status.phase == Phase::Running && self.ledger.status.started_at.is_some() {
             self.tell(None, What::Resumed);
-            let token = self.ledger.promotion().annotation(crate::kargo::meta::REFRESH).unwrap_or_default().to_owned();
+            let token = self
+                .ledger
+                .promotion()
+                .annotation(crate::kargo::meta::REFRESH)
+                .unwrap_or_default()
+                .to_owned();
             if self.ledger.status.last_handled_refresh != token {
                 self.ledger.status.last_handled_refresh = token;
                 self.touch();
@@ -29,7 +34,9 @@ impl Runner {
         status.current_step = 0;
         status.step_execution_metadata.clear();
         status.health_checks.clear();
-        status.state.get_or_insert_with(|| Value::Object(serde_json::Map::new()));
+        status
+            .state
+            .get_or_insert_with(|| Value::Object(serde_json::Map::new()));
         self.boundary("begin:before")?;
         self.write().await?;
         self.boundary("begin")?;
@@ -39,19 +46,34 @@ impl Runner {
 
     fn target(&self) -> Option<FreightReference> {
         let wanted = &self.ledger.promotion().spec.freight;
-        self.course.freight.items.values().find(|item| item.name == *wanted).cloned()
+        self.course
+            .freight
+            .items
+            .values()
+            .find(|item| item.name == *wanted)
+            .cloned()
     }
 
     /// All steps are done: the phase, and the message of the step that decided it.
     pub(super) async fn conclude(&mut self) -> Result<Rest, Stopped> {
         let (phase, message) = verdict::conclusion(&self.ledger.status.step_execution_metadata);
-        self.ledger.status.current_step = i64::try_from(self.course.steps.len().saturating_sub(1)).unwrap_or(0);
+        self.ledger.status.current_step =
+            i64::try_from(self.course.steps.len().saturating_sub(1)).unwrap_or(0);
         self.finish(phase, message).await
     }
 
     /// Ends it before or without its steps.
-    pub(in crate::engine) async fn finish(&mut self, phase: Phase, message: String) -> Result<Rest, Stopped> {
-        let refresh = self.ledger.promotion().annotation(crate::kargo::meta::REFRESH).unwrap_or_default().to_owned();
+    pub(in crate::engine) async fn finish(
+        &mut self,
+        phase: Phase,
+        message: String,
+    ) -> Result<Rest, Stopped> {
+        let refresh = self
+            .ledger
+            .promotion()
+            .annotation(crate::kargo::meta::REFRESH)
+            .unwrap_or_default()
+            .to_owned();
         let status = &mut self.ledger.status;
         status.phase = phase.clone();
         status.message = message.clone();
@@ -74,21 +96,42 @@ impl Runner {
     }
 
     /// A status that the store refuses must not keep the promotion running for ever.
-    pub(super) async fn end_anyhow(&mut self, error: Stopped, phase: Phase, message: &str) -> Result<(), Stopped> {
-        let phase = if phase == Phase::Succeeded { Phase::Errored } else { phase };
-        let message =
-            format!("{message}{}{}", if message.is_empty() { "" } else { "; " }, crate::engine::sentence(&error));
+    pub(super) async fn end_anyhow(
+        &mut self,
+        error: Stopped,
+        phase: Phase,
+        message: &str,
+    ) -> Result<(), Stopped> {
+        let phase = if phase == Phase::Succeeded {
+            Phase::Errored
+        } else {
+            phase
+        };
+        let message = format!(
+            "{message}{}{}",
+            if message.is_empty() { "" } else { "; " },
+            crate::engine::sentence(&error)
+        );
         self.ledger.write_end_only(phase, message).await?;
         Ok(())
     }
 
     /// Ends it as a person asked.
-    pub(in crate::engine) async fn abort(&mut self, request: &AbortRequest) -> Result<Rest, Stopped> {
+    pub(in crate::engine) async fn abort(
+        &mut self,
+        request: &AbortRequest,
+    ) -> Result<Rest, Stopped> {
         self.ledger.look_again().await?;
-        let by = if request.actor.is_empty() { "a request" } else { &request.actor };
+        let by = if request.actor.is_empty() {
+            "a request"
+        } else {
+            &request.actor
+        };
         let mut message = format!("Promotion terminated by {by}");
         if let Some(branch) = &self.pushing {
-            message.push_str(&format!("; its push to {branch} was under way and may still land"));
+            message.push_str(&format!(
+                "; its push to {branch} was under way and may still land"
+            ));
         }
         for entry in &mut self.ledger.status.step_execution_metadata {
             if !verdict::is_over(entry) {

@@ -65,30 +65,56 @@ impl Runner {
     }
 
     fn moment(&self, at: usize, clock: Timestamp) -> Moment {
-        Moment { at, clock, past: self.past(), again: false }
+        Moment {
+            at,
+            clock,
+            past: self.past(),
+            again: false,
+        }
     }
 
     /// Whether the step runs at all.
     async fn decide(&mut self, at: usize, alias: &Alias) -> Result<bool, String> {
-        let clock = *self.journal().step(alias).clock.get_or_insert_with(Timestamp::now);
-        let runs = self.course.scope.decide(&self.course, self.moment(at, clock)).await?;
+        let clock = *self
+            .journal()
+            .step(alias)
+            .clock
+            .get_or_insert_with(Timestamp::now);
+        let runs = self
+            .course
+            .scope
+            .decide(&self.course, self.moment(at, clock))
+            .await?;
         self.journal().step(alias).ran = Some(runs);
         Ok(runs)
     }
 
     /// Finds the step's kind, marks it as started, evaluates and checks its configuration.
-    async fn prepare(&mut self, at: usize, step: &PromotionStep) -> Result<Ready, (StepStatus, String)> {
+    async fn prepare(
+        &mut self,
+        at: usize,
+        step: &PromotionStep,
+    ) -> Result<Ready, (StepStatus, String)> {
         let alias = &step.alias;
         let registry = &self.course.tools.registry;
         let Some(kind) = registry.find(&step.uses) else {
             let kinds: Vec<String> = registry.kinds().iter().map(ToString::to_string).collect();
             return Err((
                 StepStatus::Errored,
-                format!("unknown step kind {:?}; there are: {}", step.uses.as_str(), kinds.join(", ")),
+                format!(
+                    "unknown step kind {:?}; there are: {}",
+                    step.uses.as_str(),
+                    kinds.join(", ")
+                ),
             ));
         };
-        let limits = Self::limits(step, kind.defaults()).map_err(|why| (StepStatus::Failed, why))?;
-        let clock = *self.journal().step(alias).clock.get_or_insert_with(Timestamp::now);
+        let limits =
+            Self::limits(step, kind.defaults()).map_err(|why| (StepStatus::Failed, why))?;
+        let clock = *self
+            .journal()
+            .step(alias)
+            .clock
+            .get_or_insert_with(Timestamp::now);
         let entry = self.entry(alias);
         if entry.started_at.is_none() {
             entry.started_at = Some(Timestamp::now());
@@ -96,16 +122,28 @@ impl Runner {
             self.tell(Some(alias), What::StepStarted);
             self.touch();
         }
-        let evaluated = self.course.scope.configure(&self.course, self.moment(at, clock)).await;
+        let evaluated = self
+            .course
+            .scope
+            .configure(&self.course, self.moment(at, clock))
+            .await;
         let evaluated = evaluated.map_err(|why| (StepStatus::Errored, why))?;
         let record = self.journal().step(alias);
         record.lookups = evaluated.lookups;
         record.config = Some(evaluated.digest);
         let problems = kind.check(&evaluated.value);
         if !problems.is_empty() {
-            return Err((StepStatus::Failed, format!("invalid configuration: {}", problems.join("; "))));
+            return Err((
+                StepStatus::Failed,
+                format!("invalid configuration: {}", problems.join("; ")),
+            ));
         }
-        Ok(Ready { alias: alias.clone(), kind, limits, config: evaluated.value })
+        Ok(Ready {
+            alias: alias.clone(),
+            kind,
+            limits,
+            config: evaluated.value,
+        })
     }
 
     async fn run_step(&mut self, step: &PromotionStep, ready: Ready) -> Result<Flow, Stopped> {
@@ -144,13 +182,19 @@ impl Runner {
             Attempt::Done(result) => result,
             Attempt::TimedOut(last) => {
                 let limit = kind_limits.timeout.unwrap_or_default();
-                return self.end(step, StepStatus::Errored, verdict::timed_out(limit, &last)).await;
+                return self
+                    .end(step, StepStatus::Errored, verdict::timed_out(limit, &last))
+                    .await;
             }
         };
         match result {
             Ok(outcome) => {
-                self.journal().step(&alias).found.extend(remotes.take_found());
-                self.accept(step, kind_limits, outcome, &before, files.state).await
+                self.journal()
+                    .step(&alias)
+                    .found
+                    .extend(remotes.take_found());
+                self.accept(step, kind_limits, outcome, &before, files.state)
+                    .await
             }
             Err(error) => self.failed(step, kind_limits, &error).await,
         }
@@ -177,25 +221,40 @@ impl Runner {
         let output = self.redacted(limits::map_without_nulls(outcome.output));
         let others = self.ledger.outputs();
         let others_size = limits::size(&Value::Object(
-            others.iter().filter(|(key, _)| *key != alias.as_str()).map(|(k, v)| (k.clone(), v.clone())).collect(),
+            others
+                .iter()
+                .filter(|(key, _)| *key != alias.as_str())
+                .map(|(k, v)| (k.clone(), v.clone()))
+                .collect(),
         ));
         if let Err(too_much) = limits::check_output(&Value::Object(output.clone()), others_size) {
-            return self.end(step, StepStatus::Failed, too_much.to_string()).await;
+            return self
+                .end(step, StepStatus::Failed, too_much.to_string())
+                .await;
         }
         let kept = self.ledger.journal.clone();
         self.note_files(alias, before, after);
         let journal = limits::size(&serde_json::to_value(&self.ledger.journal).unwrap_or_default());
         if journal > limits::JOURNAL_MAX {
             self.ledger.journal = kept;
-            let too_much = limits::TooMuch { what: "the journal".into(), size: journal, max: limits::JOURNAL_MAX };
-            return self.end(step, StepStatus::Failed, too_much.to_string()).await;
+            let too_much = limits::TooMuch {
+                what: "the journal".into(),
+                size: journal,
+                max: limits::JOURNAL_MAX,
+            };
+            return self
+                .end(step, StepStatus::Failed, too_much.to_string())
+                .await;
         }
         if !output.is_empty() || others.contains_key(alias.as_str()) {
             self.put_output(step, output);
         }
         match outcome.ending {
             Ending::Succeeded => {
-                self.ledger.status.health_checks.extend(outcome.health_check);
+                self.ledger
+                    .status
+                    .health_checks
+                    .extend(outcome.health_check);
                 self.end(step, StepStatus::Succeeded, outcome.message).await
             }
             Ending::Skipped => self.end(step, StepStatus::Skipped, outcome.message).await,
@@ -218,8 +277,13 @@ impl Runner {
         entry.error_count = 0;
         let started = entry.started_at.unwrap_or_else(Timestamp::now);
         let look = Instant::now() + poll.min(LONGEST_WAIT);
-        let until = limits.timeout.map_or(look, |limit| look.min(deadline(started, limit)));
-        Ok(Flow::Wait { until: Some(until), what: message })
+        let until = limits
+            .timeout
+            .map_or(look, |limit| look.min(deadline(started, limit)));
+        Ok(Flow::Wait {
+            until: Some(until),
+            what: message,
+        })
     }
 
     /// A try did not work: over, or again later. Outputs of earlier tries stay.
@@ -243,7 +307,10 @@ impl Runner {
                 entry.message = message.clone();
                 self.tell(Some(&step.alias), What::Retrying(message.clone()));
                 let until = Instant::now() + verdict::pause(first_pause, errors);
-                Ok(Flow::Wait { until: Some(until), what: message })
+                Ok(Flow::Wait {
+                    until: Some(until),
+                    what: message,
+                })
             }
         }
     }
@@ -262,8 +329,16 @@ impl Runner {
         if entry.started_at.is_some() {
             entry.finished_at = Some(Timestamp::now());
         }
-        self.tell(Some(&step.alias), What::StepEnded(status.to_string(), message));
-        let effect = self.course.tools.registry.find(&step.uses).is_some_and(|kind| kind.class() != Class::Workspace);
+        self.tell(
+            Some(&step.alias),
+            What::StepEnded(status.to_string(), message),
+        );
+        let effect = self
+            .course
+            .tools
+            .registry
+            .find(&step.uses)
+            .is_some_and(|kind| kind.class() != Class::Workspace);
         self.boundary(&format!("{}:done", step.alias))?;
         self.touch();
         if effect {
@@ -276,31 +351,52 @@ impl Runner {
     }
 
     /// The files as they are after a step, and which checkouts it changed.
-    pub(in crate::engine) fn note_files(&mut self, alias: &Alias, before: &WorkspaceState, after: WorkspaceState) {
+    pub(in crate::engine) fn note_files(
+        &mut self,
+        alias: &Alias,
+        before: &WorkspaceState,
+        after: WorkspaceState,
+    ) {
         let trees = after.mounts.iter().filter(|mount| {
-            before.mounts.iter().find(|old| old.path == mount.path).is_none_or(|old| old.tree != mount.tree)
+            before
+                .mounts
+                .iter()
+                .find(|old| old.path == mount.path)
+                .is_none_or(|old| old.tree != mount.tree)
         });
-        let trees = trees.map(|mount| (mount.path.clone(), mount.tree.to_string())).collect();
+        let trees = trees
+            .map(|mount| (mount.path.clone(), mount.tree.to_string()))
+            .collect();
         let journal = self.journal();
         journal.step(alias).trees = trees;
         journal.workspace = Some(after);
     }
 
     /// Puts an output where later steps look for it. Outputs that a step composes inside a task are the task's too.
-    pub(in crate::engine) fn put_output(&mut self, step: &PromotionStep, output: Map<String, Value>) {
+    pub(in crate::engine) fn put_output(
+        &mut self,
+        step: &PromotionStep,
+        output: Map<String, Value>,
+    ) {
         let mut state = self.ledger.status.state_map();
         put_output(&mut state, step, output);
         self.ledger.status.state = Some(Value::Object(state));
     }
 
     fn redacted(&self, output: Map<String, Value>) -> Map<String, Value> {
-        output.into_iter().map(|(key, value)| (key, self.redacted_value(value))).collect()
+        output
+            .into_iter()
+            .map(|(key, value)| (key, self.redacted_value(value)))
+            .collect()
     }
 
     fn redacted_value(&self, value: Value) -> Value {
         match value {
             Value::String(text) => Value::String(self.course.scope.redact(&text)),
-            Value::Array(items) => items.into_iter().map(|item| self.redacted_value(item)).collect(),
+            Value::Array(items) => items
+                .into_iter()
+                .map(|item| self.redacted_value(item))
+                .collect(),
             Value::Object(map) => Value::Object(self.redacted(map)),
             other => other,
         }

@@ -27,7 +27,9 @@ const AGAIN: std::time::Duration = std::time::Duration::from_secs(30);
 impl Runner {
     /// Sees to it that the files before step `at` are here. A flow is what to do instead of that step.
     pub(super) async fn recover(&mut self, at: usize) -> Result<Option<Flow>, Stopped> {
-        let Some(state) = self.ledger.journal.workspace.clone() else { return Ok(None) };
+        let Some(state) = self.ledger.journal.workspace.clone() else {
+            return Ok(None);
+        };
         let error = match self.missing(&state).await {
             Ok(false) => return Ok(None),
             Ok(true) => match self.make_again(at).await {
@@ -36,7 +38,12 @@ impl Runner {
                     return Ok(None);
                 }
                 Ok(Some((gate, again))) => {
-                    let step = self.course.steps.get(at).map(|step| step.alias.clone()).unwrap_or_default();
+                    let step = self
+                        .course
+                        .steps
+                        .get(at)
+                        .map(|step| step.alias.clone())
+                        .unwrap_or_default();
                     return self.back_to_gate(&step, &gate, again).await.map(Some);
                 }
                 Err(error) => error,
@@ -44,10 +51,24 @@ impl Runner {
             Err(error) => error,
         };
         if error.kind == ErrorKind::Transient {
-            return Ok(Some(Flow::Wait { until: Some(Instant::now() + AGAIN), what: error.sentence() }));
+            return Ok(Some(Flow::Wait {
+                until: Some(Instant::now() + AGAIN),
+                what: error.sentence(),
+            }));
         }
-        let Some(step) = self.course.steps.get(at).cloned() else { return Ok(None) };
-        self.failed(&step, Limits { timeout: None, error_threshold: 1 }, &error).await.map(Some)
+        let Some(step) = self.course.steps.get(at).cloned() else {
+            return Ok(None);
+        };
+        self.failed(
+            &step,
+            Limits {
+                timeout: None,
+                error_threshold: 1,
+            },
+            &error,
+        )
+        .await
+        .map(Some)
     }
 
     /// Opens the mirrors of the checkouts, and looks whether everything is in them. Mirrors that have another name now
@@ -65,7 +86,8 @@ impl Runner {
         let (loose, scratch) = (state.loose.clone(), self.course.tools.mirrors.scratch());
         let look = move || {
             let has = |path: &std::path::Path, ids: Vec<&str>| {
-                Objects::open(path).is_ok_and(|objects| ids.into_iter().all(|id| objects.contains(id)))
+                Objects::open(path)
+                    .is_ok_and(|objects| ids.into_iter().all(|id| objects.contains(id)))
             };
             let loose = loose.iter().all(|tree| has(&scratch, vec![tree.as_str()]));
             !(loose && there.iter().all(|(path, mount)| has(path, ids_of(mount))))
@@ -76,9 +98,18 @@ impl Runner {
 
     fn rename(&mut self, from: &MirrorKey, to: &MirrorKey) {
         let journal = &mut self.ledger.journal;
-        let states = journal.workspace.iter_mut().chain(journal.landed.values_mut());
-        let mounts = states.flat_map(|state| &mut state.mounts).map(|mount| &mut mount.mirror);
-        let found = journal.steps.values_mut().flat_map(|record| &mut record.found).map(|found| &mut found.mirror);
+        let states = journal
+            .workspace
+            .iter_mut()
+            .chain(journal.landed.values_mut());
+        let mounts = states
+            .flat_map(|state| &mut state.mounts)
+            .map(|mount| &mut mount.mirror);
+        let found = journal
+            .steps
+            .values_mut()
+            .flat_map(|record| &mut record.found)
+            .map(|found| &mut found.mirror);
         for key in mounts.chain(found).filter(|key| *key == from) {
             key.clone_from(to);
         }
@@ -102,27 +133,46 @@ impl Runner {
                 self.ledger.status.state = Some(serde_json::Value::Object(outputs));
                 self.ledger.journal.workspace = Some(again.state);
                 let reason = "a mirror was lost".to_owned();
-                self.journal().note_replay(Replayed { reason, ..Replayed::default() });
+                self.journal().note_replay(Replayed {
+                    reason,
+                    ..Replayed::default()
+                });
                 self.touch();
                 Ok(None)
             }
             Err(ReplayError::Asks { gate, again }) => Ok(Some((gate, *again))),
-            Err(error) => {
-                Err(StepError::errored("the files of the promotion are lost and cannot be made again").because(error))
-            }
+            Err(error) => Err(StepError::errored(
+                "the files of the promotion are lost and cannot be made again",
+            )
+            .because(error)),
         }
     }
 
     /// Fetches every commit of this mirror that a clone found, and whatever was made on top of it and landed.
     async fn bring(&self, mirror: &Arc<Mirror>, key: &MirrorKey) -> Result<(), StepError> {
-        let found = self.ledger.journal.steps.values().flat_map(|record| &record.found);
+        let found = self
+            .ledger
+            .journal
+            .steps
+            .values()
+            .flat_map(|record| &record.found);
         for found in found.filter(|found| found.mirror == *key) {
-            let Some(branch) = &found.branch else { continue };
-            mirror.fetch(std::slice::from_ref(branch)).await.map_err(|error| fetch_error(mirror, error))?;
-            let Some(commit) = &found.commit else { continue };
+            let Some(branch) = &found.branch else {
+                continue;
+            };
+            mirror
+                .fetch(std::slice::from_ref(branch))
+                .await
+                .map_err(|error| fetch_error(mirror, error))?;
+            let Some(commit) = &found.commit else {
+                continue;
+            };
             if !has(mirror, commit).await {
                 // A search for a mark that no commit has makes more and more of the history known.
-                let header = HeaderKey { promotion_uid: self.course.uid.to_string(), step: "-".into() };
+                let header = HeaderKey {
+                    promotion_uid: self.course.uid.to_string(),
+                    step: "-".into(),
+                };
                 let looked = land::already_landed(mirror, branch, None, &header).await;
                 looked.map_err(|error| fetch_error(mirror, error))?;
             }
@@ -132,7 +182,11 @@ impl Runner {
 }
 
 fn ids_of(mount: &Mount) -> Vec<&str> {
-    let commits = mount.commits.iter().chain(&mount.base).map(crate::git::id::CommitId::as_str);
+    let commits = mount
+        .commits
+        .iter()
+        .chain(&mount.base)
+        .map(crate::git::id::CommitId::as_str);
     let empty = crate::git::id::TreeId::empty();
     let tree = (mount.tree != empty).then_some(mount.tree.as_str());
     commits.chain(tree).collect()

@@ -32,7 +32,12 @@ struct Found {
 
 impl Seen {
     pub fn new(port: Arc<dyn Port>, project: ProjectName, shared: Option<ProjectName>) -> Self {
-        Self { port, project, shared, found: Mutex::default() }
+        Self {
+            port,
+            project,
+            shared,
+            found: Mutex::default(),
+        }
     }
 }
 
@@ -48,28 +53,46 @@ pub struct Live {
 
 impl Live {
     pub fn new(seen: Arc<Seen>, again: bool, runtime: Handle) -> Self {
-        Self { seen, again, runtime, versions: Mutex::default(), now: Mutex::default() }
+        Self {
+            seen,
+            again,
+            runtime,
+            versions: Mutex::default(),
+            now: Mutex::default(),
+        }
     }
 
     /// Which version of which object was looked up.
     pub fn versions(&self) -> BTreeMap<String, String> {
-        self.versions.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.versions
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     fn find(&self, key: Key) -> Result<Option<Found>, HostError> {
         let known = |map: &Mutex<HashMap<Key, Option<Found>>>| {
-            map.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned()
+            map.lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .get(&key)
+                .cloned()
         };
-        let remembered = known(&self.now).or_else(|| self.again.then(|| known(&self.seen.found)).flatten());
+        let remembered =
+            known(&self.now).or_else(|| self.again.then(|| known(&self.seen.found)).flatten());
         let found = match remembered {
             Some(found) => found,
             None => self.read(&key)?,
         };
-        let version = found.as_ref().map_or("absent", |found| &found.version).to_owned();
+        let version = found
+            .as_ref()
+            .map_or("absent", |found| &found.version)
+            .to_owned();
         let mut versions = self.versions.lock().unwrap_or_else(PoisonError::into_inner);
         versions.insert(format!("{}/{}", key.kind.as_str(), key.name), version);
         for map in [&self.now, &self.seen.found] {
-            map.lock().unwrap_or_else(PoisonError::into_inner).insert(key.clone(), found.clone());
+            map.lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .insert(key.clone(), found.clone());
         }
         Ok(found)
     }
@@ -78,17 +101,37 @@ impl Live {
         let read = async {
             match key.kind {
                 Kind::ConfigMap | Kind::Secret => {
-                    let texts = self.seen.port.texts(key.kind, &key.project, &key.name).await?;
+                    let texts = self
+                        .seen
+                        .port
+                        .texts(key.kind, &key.project, &key.name)
+                        .await?;
                     Ok(texts.map(|texts| Found {
-                        generic: texts.labels.get(meta::CRED_TYPE).is_some_and(|kind| kind == "generic"),
+                        generic: texts
+                            .labels
+                            .get(meta::CRED_TYPE)
+                            .is_some_and(|kind| kind == "generic"),
                         version: texts.version,
                         value: serde_json::to_value(texts.data).unwrap_or_default(),
                     }))
                 }
                 _ => Ok(self.seen.port.read(key).await?.map(|value| {
-                    let text = |path: &str| value.pointer(path).and_then(Value::as_str).unwrap_or_default();
-                    let version = format!("{}@{}", text("/metadata/uid"), text("/metadata/resourceVersion"));
-                    Found { version, value, generic: false }
+                    let text = |path: &str| {
+                        value
+                            .pointer(path)
+                            .and_then(Value::as_str)
+                            .unwrap_or_default()
+                    };
+                    let version = format!(
+                        "{}@{}",
+                        text("/metadata/uid"),
+                        text("/metadata/resourceVersion")
+                    );
+                    Found {
+                        version,
+                        value,
+                        generic: false,
+                    }
                 })),
             }
         };
@@ -122,13 +165,19 @@ impl Lookups for Live {
     }
 
     fn shared_config_map(&self, name: &str) -> Result<Option<BTreeMap<String, String>>, HostError> {
-        let Some(shared) = &self.seen.shared else { return Ok(None) };
+        let Some(shared) = &self.seen.shared else {
+            return Ok(None);
+        };
         self.texts(Kind::ConfigMap, shared, name)
     }
 
     fn shared_secret(&self, name: &str) -> Result<Option<BTreeMap<String, String>>, HostError> {
-        let Some(shared) = &self.seen.shared else { return Ok(None) };
-        let found = self.find(Key::new(Kind::Secret, shared, name))?.filter(|found| found.generic);
+        let Some(shared) = &self.seen.shared else {
+            return Ok(None);
+        };
+        let found = self
+            .find(Key::new(Kind::Secret, shared, name))?
+            .filter(|found| found.generic);
         Ok(found.and_then(|found| serde_json::from_value(found.value).ok()))
     }
 

@@ -16,8 +16,9 @@ use crate::{
         port::{Change, Key, Kind},
     },
     kargo::{
-        Approval, ApprovalRequest, Freight, FreightName, Phase, ProjectConfig, ProjectName, Promotion, PromotionName,
-        RequestName, Stage, StageName, approval::RequestPhase, freight::FreightStatus, meta,
+        Approval, ApprovalRequest, Freight, FreightName, Phase, ProjectConfig, ProjectName,
+        Promotion, PromotionName, RequestName, Stage, StageName, approval::RequestPhase,
+        freight::FreightStatus, meta,
     },
     rules::rows::PromotionRow,
 };
@@ -45,7 +46,11 @@ pub struct Desk {
 }
 
 fn read<T: DeserializeOwned>(kind: Kind, value: Value) -> Option<T> {
-    let name = value.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let name = value
+        .pointer("/metadata/name")
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .to_owned();
     match serde_json::from_value(value) {
         Ok(object) => Some(object),
         Err(error) => {
@@ -73,7 +78,9 @@ impl Desk {
     }
 
     fn is_ours(&self, label: Option<&str>) -> bool {
-        self.shard.as_deref().is_none_or(|shard| label == Some(shard))
+        self.shard
+            .as_deref()
+            .is_none_or(|shard| label == Some(shard))
     }
 
     /// Takes in a change.
@@ -93,7 +100,9 @@ impl Desk {
                 }
             }
             Kind::Promotion => {
-                return read(kind, value).map(|promotion| self.promotion(&promotion)).unwrap_or_default();
+                return read(kind, value)
+                    .map(|promotion| self.promotion(&promotion))
+                    .unwrap_or_default();
             }
             Kind::Freight => {
                 if let Some(freight) = read(kind, value) {
@@ -108,14 +117,20 @@ impl Desk {
                 }
             }
             Kind::ApprovalRequest => {
-                return read::<ApprovalRequest>(kind, value).map(|request| self.request(&request)).unwrap_or_default();
+                return read::<ApprovalRequest>(kind, value)
+                    .map(|request| self.request(&request))
+                    .unwrap_or_default();
             }
             Kind::Approval => {
                 if let Some(approval) = read::<Approval>(kind, value) {
                     return self.approval(&approval);
                 }
             }
-            Kind::Warehouse | Kind::ConfigMap | Kind::Secret | Kind::ServiceAccount | Kind::Event => {}
+            Kind::Warehouse
+            | Kind::ConfigMap
+            | Kind::Secret
+            | Kind::ServiceAccount
+            | Kind::Event => {}
         }
         Vec::new()
     }
@@ -127,10 +142,16 @@ impl Desk {
             self.stages.remove(&key);
             return;
         }
-        let version =
-            |stage: &Stage| stage.metadata.resource_version.clone().and_then(|version| version.parse::<u64>().ok());
+        let version = |stage: &Stage| {
+            stage
+                .metadata
+                .resource_version
+                .clone()
+                .and_then(|version| version.parse::<u64>().ok())
+        };
         if let Some(known) = self.stages.get(&key)
-            && (version(known) > version(&stage) || known.metadata.resource_version == stage.metadata.resource_version)
+            && (version(known) > version(&stage)
+                || known.metadata.resource_version == stage.metadata.resource_version)
             && known.uid() == stage.uid()
         {
             return;
@@ -149,7 +170,9 @@ impl Desk {
         let rows = self.rows.entry(stage.clone()).or_default();
         let old = rows.get(&row.name).cloned();
         // A status that was written here is heard of later; what is known to have ended stays so.
-        if old.as_ref().is_some_and(|old| old.uid == row.uid && old.phase.is_terminal() && !row.phase.is_terminal()) {
+        if old.as_ref().is_some_and(|old| {
+            old.uid == row.uid && old.phase.is_terminal() && !row.phase.is_terminal()
+        }) {
             return Vec::new();
         }
         rows.insert(row.name.clone(), row.clone());
@@ -165,7 +188,11 @@ impl Desk {
         }
         if let Some(request) = promotion.abort_request() {
             let was = old.is_some_and(|old| old.aborting && old.uid == row.uid);
-            return if was { Vec::new() } else { vec![Notice::Abort(key, request)] };
+            return if was {
+                Vec::new()
+            } else {
+                vec![Notice::Abort(key, request)]
+            };
         }
         let token = promotion.annotation(meta::REFRESH).unwrap_or_default();
         let known = self.refreshes.insert(key.clone(), token.to_owned());
@@ -194,24 +221,40 @@ impl Desk {
             None => None,
         };
         self.soil(&project, |stage| {
-            stage.spec.requested_freight.iter().filter(|request| request.origin == freight.origin).any(|request| {
-                touched.as_ref().is_none_or(|touched| {
-                    touched.contains(&stage.stage_name())
-                        || request.sources.stages.iter().any(|source| touched.contains(source))
+            stage
+                .spec
+                .requested_freight
+                .iter()
+                .filter(|request| request.origin == freight.origin)
+                .any(|request| {
+                    touched.as_ref().is_none_or(|touched| {
+                        touched.contains(&stage.stage_name())
+                            || request
+                                .sources
+                                .stages
+                                .iter()
+                                .any(|source| touched.contains(source))
+                    })
                 })
-            })
         });
     }
 
     fn request(&mut self, request: &ApprovalRequest) -> Vec<Notice> {
         let (project, name) = (request.project(), request.request_name());
         let open = request.status.phase == RequestPhase::Open;
-        let asked = Asked { promotion: request.spec.promotion.name.clone(), open };
+        let asked = Asked {
+            promotion: request.spec.promotion.name.clone(),
+            open,
+        };
         self.requests.insert((project.clone(), name.clone()), asked);
-        let of =
-            |(key, request): (&Key, &RequestName)| (key.project == project && *request == name).then(|| key.clone());
+        let of = |(key, request): (&Key, &RequestName)| {
+            (key.project == project && *request == name).then(|| key.clone())
+        };
         let unjudged: Vec<Key> = self.approvals.iter().filter_map(of).collect();
-        unjudged.into_iter().filter_map(|key| self.consequence(key)).collect()
+        unjudged
+            .into_iter()
+            .filter_map(|key| self.consequence(key))
+            .collect()
     }
 
     fn approval(&mut self, approval: &Approval) -> Vec<Notice> {
@@ -221,7 +264,8 @@ impl Desk {
             self.approvals.remove(&key);
             return Vec::new();
         }
-        self.approvals.insert(key.clone(), approval.spec.request.clone());
+        self.approvals
+            .insert(key.clone(), approval.spec.request.clone());
         self.consequence(key).into_iter().collect()
     }
 
@@ -238,22 +282,36 @@ impl Desk {
 
     /// Marks Stages of a Project for a look.
     fn soil(&mut self, project: &ProjectName, which: impl Fn(&Stage) -> bool) {
-        let stages = self.stages.iter().filter(|((of, _), stage)| of == project && which(stage));
+        let stages = self
+            .stages
+            .iter()
+            .filter(|((of, _), stage)| of == project && which(stage));
         self.dirty.extend(stages.map(|(key, _)| key.clone()));
     }
 
     fn deleted(&mut self, key: &Key) -> Vec<Notice> {
         let project = key.project.clone();
         match key.kind {
-            Kind::Promotion => return self.forget(&(project, key.name.as_str().into())).into_iter().collect(),
+            Kind::Promotion => {
+                return self
+                    .forget(&(project, key.name.as_str().into()))
+                    .into_iter()
+                    .collect();
+            }
             Kind::Stage => {
                 let stage = (project.clone(), StageName::from(key.name.as_str()));
                 self.stages.remove(&stage);
                 self.dirty.remove(&stage);
-                let names =
-                    self.rows.get(&stage).map(|rows| rows.keys().cloned().collect::<Vec<_>>()).unwrap_or_default();
+                let names = self
+                    .rows
+                    .get(&stage)
+                    .map(|rows| rows.keys().cloned().collect::<Vec<_>>())
+                    .unwrap_or_default();
                 // They go with their Stage.
-                return names.into_iter().filter_map(|name| self.forget(&(project.clone(), name))).collect();
+                return names
+                    .into_iter()
+                    .filter_map(|name| self.forget(&(project.clone(), name)))
+                    .collect();
             }
             Kind::Freight => {
                 if let Some(known) = self.freight.get_mut(&project) {
@@ -266,13 +324,22 @@ impl Desk {
                 self.soil(&project, |_| true);
             }
             Kind::ApprovalRequest => {
-                let asked = self.requests.remove(&(project.clone(), key.name.as_str().into()));
-                return asked.map(|asked| Notice::Wake((project, asked.promotion))).into_iter().collect();
+                let asked = self
+                    .requests
+                    .remove(&(project.clone(), key.name.as_str().into()));
+                return asked
+                    .map(|asked| Notice::Wake((project, asked.promotion)))
+                    .into_iter()
+                    .collect();
             }
             Kind::Approval => {
                 self.approvals.remove(key);
             }
-            Kind::Warehouse | Kind::ConfigMap | Kind::Secret | Kind::ServiceAccount | Kind::Event => {}
+            Kind::Warehouse
+            | Kind::ConfigMap
+            | Kind::Secret
+            | Kind::ServiceAccount
+            | Kind::Event => {}
         }
         Vec::new()
     }
@@ -288,13 +355,21 @@ impl Desk {
 
     /// One Promotion.
     pub fn row(&self, key: &PromotionKey) -> Option<&PromotionRow> {
-        self.rows.get(&(key.0.clone(), self.stage_of.get(key)?.clone()))?.get(&key.1)
+        self.rows
+            .get(&(key.0.clone(), self.stage_of.get(key)?.clone()))?
+            .get(&key.1)
     }
 
     /// Notes an end that we wrote ourselves.
     pub fn ended(&mut self, key: &PromotionKey, phase: Phase) {
-        let Some(stage) = self.stage_of.get(key) else { return };
-        if let Some(row) = self.rows.get_mut(&(key.0.clone(), stage.clone())).and_then(|rows| rows.get_mut(&key.1)) {
+        let Some(stage) = self.stage_of.get(key) else {
+            return;
+        };
+        if let Some(row) = self
+            .rows
+            .get_mut(&(key.0.clone(), stage.clone()))
+            .and_then(|rows| rows.get_mut(&key.1))
+        {
             row.phase = phase;
         }
     }
@@ -302,7 +377,10 @@ impl Desk {
     /// Whether another Promotion of the Stage is queued behind this one.
     pub fn newer_waits(&self, row: &PromotionRow) -> bool {
         let rows = self.rows.get(&(row.project.clone(), row.stage.clone()));
-        rows.is_some_and(|rows| rows.values().any(|other| other.name > row.name && !other.phase.is_terminal()))
+        rows.is_some_and(|rows| {
+            rows.values()
+                .any(|other| other.name > row.name && !other.phase.is_terminal())
+        })
     }
 
     /// The Promotions whose Stages say that it is their turn.
@@ -320,8 +398,16 @@ impl Desk {
     pub fn snapshot(&self, key: &StageKey) -> Option<Snapshot> {
         Some(Snapshot {
             stage: Arc::clone(self.stages.get(key)?),
-            promotions: self.rows.get(key).map(|rows| rows.values().cloned().collect()).unwrap_or_default(),
-            freight: self.freight.get(&key.0).map(|freight| freight.values().cloned().collect()).unwrap_or_default(),
+            promotions: self
+                .rows
+                .get(key)
+                .map(|rows| rows.values().cloned().collect())
+                .unwrap_or_default(),
+            freight: self
+                .freight
+                .get(&key.0)
+                .map(|freight| freight.values().cloned().collect())
+                .unwrap_or_default(),
             config: self.configs.get(&key.0).cloned(),
         })
     }
@@ -330,7 +416,11 @@ impl Desk {
     pub fn phases(&self) -> BTreeMap<String, usize> {
         let mut phases = BTreeMap::new();
         for row in self.rows.values().flat_map(BTreeMap::values) {
-            let phase = if row.phase == Phase::New { "New" } else { row.phase.as_str() };
+            let phase = if row.phase == Phase::New {
+                "New"
+            } else {
+                row.phase.as_str()
+            };
             *phases.entry(phase.to_owned()).or_default() += 1;
         }
         phases
@@ -338,8 +428,13 @@ impl Desk {
 
     /// Promotions that wait for their turn.
     pub(super) fn queued(&self, resting: &BTreeMap<PromotionKey, Resting>) -> Vec<Waiting> {
-        let open = self.rows.values().flat_map(BTreeMap::values).filter(|row| !row.phase.is_terminal());
-        let behind = open.filter(|row| !resting.contains_key(&(row.project.clone(), row.name.clone())));
+        let open = self
+            .rows
+            .values()
+            .flat_map(BTreeMap::values)
+            .filter(|row| !row.phase.is_terminal());
+        let behind =
+            open.filter(|row| !resting.contains_key(&(row.project.clone(), row.name.clone())));
         let waiting = behind.map(|row| {
             let stage = self.stages.get(&(row.project.clone(), row.stage.clone()));
             let current = stage.and_then(|stage| stage.status.current_promotion.as_ref());
@@ -347,8 +442,10 @@ impl Desk {
                 project: row.project.clone(),
                 stage: row.stage.clone(),
                 promotion: row.name.clone(),
-                what: current
-                    .map_or_else(|| "its turn".to_owned(), |current| format!("its turn, behind {}", current.name)),
+                what: current.map_or_else(
+                    || "its turn".to_owned(),
+                    |current| format!("its turn, behind {}", current.name),
+                ),
             }
         });
         waiting.collect()
@@ -357,9 +454,15 @@ impl Desk {
 
 /// The Stages of which a Freight's status says something else.
 fn touched(old: &FreightStatus, new: &FreightStatus) -> BTreeSet<StageName> {
-    fn differing<T: PartialEq>(old: &BTreeMap<StageName, T>, new: &BTreeMap<StageName, T>) -> Vec<StageName> {
+    fn differing<T: PartialEq>(
+        old: &BTreeMap<StageName, T>,
+        new: &BTreeMap<StageName, T>,
+    ) -> Vec<StageName> {
         let names = old.keys().chain(new.keys());
-        names.filter(|name| old.get(*name) != new.get(*name)).cloned().collect()
+        names
+            .filter(|name| old.get(*name) != new.get(*name))
+            .cloned()
+            .collect()
     }
     let mut stages = BTreeSet::new();
     stages.extend(differing(&old.currently_in, &new.currently_in));

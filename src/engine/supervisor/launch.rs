@@ -31,13 +31,18 @@ pub async fn promotion(
     newer_waits: bool,
 ) -> Rest {
     match prepare(tools, key, &control).await {
-        Ok(Ready::Run(course, ledger)) => Runner::new(course, *ledger, newer_waits).run(control).await,
+        Ok(Ready::Run(course, ledger)) => {
+            Runner::new(course, *ledger, newer_waits).run(control).await
+        }
         Ok(Ready::Rest(rest)) => rest,
         Ok(Ready::End(ledger, phase, why)) => end(tools, *ledger, phase, why).await,
         Err(error) => {
             let why = crate::engine::sentence(&error);
             tracing::warn!(project = %key.0, promotion = %key.1, why, "a promotion cannot be begun");
-            Rest::Waiting { until: Some(Instant::now() + LATER), what: why }
+            Rest::Waiting {
+                until: Some(Instant::now() + LATER),
+                what: why,
+            }
         }
     }
 }
@@ -65,38 +70,83 @@ async fn prepare(
     let epoch = tools.settings.epoch.clone();
     let ledger = match Ledger::open(Arc::clone(&tools.port), promotion.clone(), epoch) {
         Ok(ledger) => Box::new(ledger),
-        Err(error) => return Ok(Ready::Rest(Rest::Lost(format!("its record cannot be read: {error}")))),
+        Err(error) => {
+            return Ok(Ready::Rest(Rest::Lost(format!(
+                "its record cannot be read: {error}"
+            ))));
+        }
     };
     let abort = match &*control.borrow() {
         Control::Abort(request) => Some(request.clone()),
         _ => promotion.abort_request(),
     };
     if let (Some(request), true) = (&abort, promotion.status.started_at.is_none()) {
-        let by = if request.actor.is_empty() { "a request" } else { &request.actor };
-        return Ok(Ready::End(ledger, Phase::Aborted, format!("Promotion terminated by {by}")));
+        let by = if request.actor.is_empty() {
+            "a request"
+        } else {
+            &request.actor
+        };
+        return Ok(Ready::End(
+            ledger,
+            Phase::Aborted,
+            format!("Promotion terminated by {by}"),
+        ));
     }
-    let stage = patiently(|| tools.port.get::<Stage>(project, promotion.spec.stage.as_str())).await?;
+    let stage = patiently(|| {
+        tools
+            .port
+            .get::<Stage>(project, promotion.spec.stage.as_str())
+    })
+    .await?;
     let Some(stage) = stage else {
-        return Ok(Ready::Rest(Rest::Lost(format!("Stage {} is gone", promotion.spec.stage))));
+        return Ok(Ready::Rest(Rest::Lost(format!(
+            "Stage {} is gone",
+            promotion.spec.stage
+        ))));
     };
-    let turn = stage.status.current_promotion.as_ref().is_some_and(|current| current.name == *name);
+    let turn = stage
+        .status
+        .current_promotion
+        .as_ref()
+        .is_some_and(|current| current.name == *name);
     if !turn && abort.is_none() {
-        return Ok(Ready::Rest(Rest::Waiting { until: None, what: "its turn".into() }));
+        return Ok(Ready::Rest(Rest::Waiting {
+            until: None,
+            what: "its turn".into(),
+        }));
     }
-    let freight = patiently(|| tools.port.get::<Freight>(project, promotion.spec.freight.as_str())).await?;
+    let freight = patiently(|| {
+        tools
+            .port
+            .get::<Freight>(project, promotion.spec.freight.as_str())
+    })
+    .await?;
     let Some(freight) = freight else {
-        return Ok(Ready::End(ledger, Phase::Errored, format!("Freight {} does not exist", promotion.spec.freight)));
+        return Ok(Ready::End(
+            ledger,
+            Phase::Errored,
+            format!("Freight {} does not exist", promotion.spec.freight),
+        ));
     };
     let begun = promotion.status.phase == Phase::Running && promotion.status.started_at.is_some();
     if !begun && let Err(why) = availability::available(&stage, &freight, Timestamp::now()) {
-        let why = format!("Freight {} is not available to Stage {}: {why}", freight.name(), stage.name());
+        let why = format!(
+            "Freight {} is not available to Stage {}: {why}",
+            freight.name(),
+            stage.name()
+        );
         return Ok(Ready::End(ledger, Phase::Errored, why));
     }
     let steps = match steps_of(&promotion) {
         Ok(steps) => steps,
         Err(why) => return Ok(Ready::End(ledger, Phase::Errored, why)),
     };
-    let collection = match promotion.status.freight_collection.clone().filter(|_| begun) {
+    let collection = match promotion
+        .status
+        .freight_collection
+        .clone()
+        .filter(|_| begun)
+    {
         Some(collection) => collection,
         None => collection(&stage, &freight),
     };
@@ -119,11 +169,19 @@ fn collection(stage: &Stage, freight: &Freight) -> FreightCollection {
     let requests = &stage.spec.requested_freight;
     let mut items: BTreeMap<String, FreightReference> = BTreeMap::new();
     if requests.len() > 1 {
-        let last = stage.status.last_promotion.as_ref().and_then(|last| last.status.as_ref());
-        let before =
-            last.and_then(|status| status.freight_collection.as_ref()).map(|c| c.items.clone()).unwrap_or_default();
-        items =
-            before.into_iter().filter(|(key, _)| requests.iter().any(|request| request.origin.key() == *key)).collect();
+        let last = stage
+            .status
+            .last_promotion
+            .as_ref()
+            .and_then(|last| last.status.as_ref());
+        let before = last
+            .and_then(|status| status.freight_collection.as_ref())
+            .map(|c| c.items.clone())
+            .unwrap_or_default();
+        items = before
+            .into_iter()
+            .filter(|(key, _)| requests.iter().any(|request| request.origin.key() == *key))
+            .collect();
     }
     items.insert(freight.origin.key(), freight.reference());
     FreightCollection::new(items.into_values())
@@ -134,7 +192,13 @@ pub async fn too_late(tools: &Tools, key: &Key) {
     if let Ok(Some(approval)) = tools.port.get::<Approval>(&key.project, &key.name).await
         && approval.status.counted.is_none()
     {
-        gate::mark_one(tools.port.as_ref(), &key.project, &approval, CountReason::Late).await;
+        gate::mark_one(
+            tools.port.as_ref(),
+            &key.project,
+            &approval,
+            CountReason::Late,
+        )
+        .await;
     }
 }
 

@@ -42,7 +42,12 @@ pub enum Ended {
 
 /// Runs it. The child belongs to a task of its own, which notices when this future is dropped.
 pub async fn run(mut command: Command, deadline: Duration) -> Result<Raw, Ended> {
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0).kill_on_drop(true);
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0)
+        .kill_on_drop(true);
     let child = command.spawn().map_err(Ended::Io)?;
     let (wanted, unwanted) = oneshot::channel::<()>();
     let watched = tokio::spawn(watch(child, deadline, unwanted));
@@ -51,7 +56,11 @@ pub async fn run(mut command: Command, deadline: Duration) -> Result<Raw, Ended>
     result
 }
 
-async fn watch(mut child: Child, deadline: Duration, unwanted: oneshot::Receiver<()>) -> Result<Raw, Ended> {
+async fn watch(
+    mut child: Child,
+    deadline: Duration,
+    unwanted: oneshot::Receiver<()>,
+) -> Result<Raw, Ended> {
     let stdout = Kept::of(child.stdout.take(), STDOUT_LIMIT);
     let stderr = Kept::of(child.stderr.take(), STDERR_LIMIT);
     let status = tokio::select! {
@@ -67,12 +76,22 @@ async fn watch(mut child: Child, deadline: Duration, unwanted: oneshot::Receiver
         }
     };
     let (stdout, stderr) = tokio::join!(stdout.finish(), stderr.finish());
-    Ok(Raw { success: status.success(), stdout, stderr })
+    Ok(Raw {
+        success: status.success(),
+        stdout,
+        stderr,
+    })
 }
 
 /// Ends the whole group: politely, so that git removes its lock files, then for good.
 async fn end(child: &mut Child) {
-    let Some(group) = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw) else { return };
+    let Some(group) = child
+        .id()
+        .and_then(|id| i32::try_from(id).ok())
+        .and_then(Pid::from_raw)
+    else {
+        return;
+    };
     // A group that is gone already is what was wanted.
     let _gone = kill_process_group(group, Signal::TERM);
     if timeout(GRACE, child.wait()).await.is_err() {

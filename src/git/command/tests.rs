@@ -7,15 +7,31 @@ fn fake(dir: &Path, script: &str) -> Git {
     // Copied by a child: a file that this process wrote may still be open in a fork of another test.
     let draft = dir.join("draft");
     fs::write(&draft, format!("#!/bin/sh\n{script}\n")).unwrap();
-    assert!(std::process::Command::new("cp").arg(&draft).arg(&program).status().unwrap().success());
+    assert!(
+        std::process::Command::new("cp")
+            .arg(&draft)
+            .arg(&program)
+            .status()
+            .unwrap()
+            .success()
+    );
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
     let path = format!("{}:/usr/bin:/bin", dir.display());
-    let settings = GitSettings { env: vec![("PATH".into(), path.into())], ..GitSettings::default() };
+    let settings = GitSettings {
+        env: vec![("PATH".into(), path.into())],
+        ..GitSettings::default()
+    };
     Git::new(settings, Counters::default())
 }
 
 fn call(verb: &str) -> Call<'_> {
-    Call { verb, args: Vec::new(), repository: None, login: Prepared::default(), deadline: None }
+    Call {
+        verb,
+        args: Vec::new(),
+        repository: None,
+        login: Prepared::default(),
+        deadline: None,
+    }
 }
 
 #[test]
@@ -37,8 +53,14 @@ fn versions_as_they_are_printed() {
 #[tokio::test]
 async fn a_missing_git_is_said() {
     let dir = tempfile::tempdir().unwrap();
-    let settings = GitSettings { env: vec![("PATH".into(), dir.path().into())], ..GitSettings::default() };
-    let error = Git::new(settings, Counters::default()).version().await.unwrap_err();
+    let settings = GitSettings {
+        env: vec![("PATH".into(), dir.path().into())],
+        ..GitSettings::default()
+    };
+    let error = Git::new(settings, Counters::default())
+        .version()
+        .await
+        .unwrap_err();
     assert!(matches!(error, GitError::Missing { .. }), "{error}");
     assert!(error.to_string().contains("2.39"), "{error}");
 }
@@ -62,7 +84,10 @@ async fn the_version_is_asked_once_and_not_counted() {
     }
     assert_eq!(fs::read_to_string(dir.path().join("asked")).unwrap(), "x\n");
     let counted = git.counters().snapshot();
-    assert_eq!((counted.commands, counted.fetches, counted.pushes), (3, 1, 1));
+    assert_eq!(
+        (counted.commands, counted.fetches, counted.pushes),
+        (3, 1, 1)
+    );
 }
 
 const HANGS: &str = r#"
@@ -74,7 +99,9 @@ wait"#;
 fn alive(pid: &str) -> bool {
     // A zombie counts as gone: nobody in this test reaps the orphan.
     let stat = fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
-    stat.rsplit(')').next().is_some_and(|rest| !rest.trim().is_empty() && !rest.trim().starts_with('Z'))
+    stat.rsplit(')')
+        .next()
+        .is_some_and(|rest| !rest.trim().is_empty() && !rest.trim().starts_with('Z'))
 }
 
 async fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
@@ -91,7 +118,11 @@ async fn a_hung_command_is_ended_with_its_children() {
     let git = fake(dir.path(), HANGS);
     let mut login = Prepared::default();
     login.secrets.push("s3cret".into());
-    let hung = Call { deadline: Some(Duration::from_secs(2)), login, ..call("fetch") };
+    let hung = Call {
+        deadline: Some(Duration::from_secs(2)),
+        login,
+        ..call("fetch")
+    };
     let error = git.run(hung).await.err().unwrap();
     assert!(matches!(error, GitError::TimedOut { .. }), "{error}");
     assert!(error.to_string().ends_with(": *** waits"), "{error}");

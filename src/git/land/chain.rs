@@ -38,7 +38,13 @@ pub struct Chain {
 
 /// Places all of them on `tip`. Members that are called back or out of time leave on the way.
 pub async fn build(queue: &Queue, batch: Vec<Entry>, tip: &RemoteTip) -> Chain {
-    let mut chain = Chain { links: Vec::new(), deferred: Vec::new(), left: Vec::new(), head: None, commits: 0 };
+    let mut chain = Chain {
+        links: Vec::new(),
+        deferred: Vec::new(),
+        left: Vec::new(),
+        head: None,
+        commits: 0,
+    };
     for mut entry in batch {
         if chain.commits >= queue.settings.batch.max(1) {
             chain.left.push(entry);
@@ -56,7 +62,9 @@ pub async fn build(queue: &Queue, batch: Vec<Entry>, tip: &RemoteTip) -> Chain {
             },
             Attempt::CalledBack => {}
             Attempt::Late => {
-                entry.ticket.note("putting the commits onto the branch took too long");
+                entry
+                    .ticket
+                    .note("putting the commits onto the branch took too long");
                 entry.exhaust();
             }
         }
@@ -70,7 +78,11 @@ impl Chain {
             self.head = Some(head.clone());
             self.commits += commits;
         }
-        self.links.push(Link { entry, head, commits });
+        self.links.push(Link {
+            entry,
+            head,
+            commits,
+        });
     }
 }
 
@@ -95,7 +107,9 @@ async fn place(entry: &Entry, tip: Option<CommitId>, round: u32) -> Attempt {
         return Attempt::Late;
     }
     let member = std::sync::Arc::clone(&entry.request.member);
-    let mut task = Task(tokio::spawn(async move { member.place(tip.as_ref(), round).await }));
+    let mut task = Task(tokio::spawn(async move {
+        member.place(tip.as_ref(), round).await
+    }));
     tokio::select! {
         done = &mut task.0 => Attempt::Done(done.unwrap_or_else(|e| Err(NotPlaced::Failed(Box::new(e))))),
         () = entry.ticket.cancelled.notified() => Attempt::CalledBack,
@@ -120,8 +134,9 @@ async fn accept(
     below: Option<&CommitId>,
 ) -> Result<(CommitId, usize), LandError> {
     let branch = entry.request.branch.clone();
-    let failed =
-        |branch: BranchName, source: Box<dyn std::error::Error + Send + Sync>| LandError::Member { branch, source };
+    let failed = |branch: BranchName, source: Box<dyn std::error::Error + Send + Sync>| {
+        LandError::Member { branch, source }
+    };
     match result {
         Ok(Placed::NoOp) => match below {
             Some(tip) => Ok((tip.clone(), 0)),
@@ -133,7 +148,9 @@ async fn accept(
                 entry.replays += 1;
                 mirror.remote.git.counters().replay();
             }
-            let Some(head) = commits.last().cloned() else { return Err(failed(branch, Box::new(Misplaced))) };
+            let Some(head) = commits.last().cloned() else {
+                return Err(failed(branch, Box::new(Misplaced)));
+            };
             let (count, below) = (commits.len(), below.cloned());
             let stands = mirror
                 .in_objects("checking a chain", move |repository| {
@@ -143,10 +160,17 @@ async fn accept(
             match stands {
                 Ok(true) => Ok((head, count)),
                 Ok(false) => Err(failed(branch, Box::new(Misplaced))),
-                Err(source) => Err(LandError::Remote { branch, source: FetchError::from(source) }),
+                Err(source) => Err(LandError::Remote {
+                    branch,
+                    source: FetchError::from(source),
+                }),
             }
         }
-        Err(NotPlaced::Conflict { paths, message }) => Err(LandError::Conflict { branch, paths, message }),
+        Err(NotPlaced::Conflict { paths, message }) => Err(LandError::Conflict {
+            branch,
+            paths,
+            message,
+        }),
         Err(NotPlaced::Failed(source)) => Err(failed(branch, source)),
     }
 }

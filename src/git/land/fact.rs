@@ -25,7 +25,9 @@ pub async fn already_landed(
     header: &HeaderKey,
 ) -> Result<Option<CommitId>, FetchError> {
     let tips = mirror.fetch(std::slice::from_ref(branch)).await?;
-    let RemoteTip::At(tip) = tips.get(branch) else { return Ok(None) };
+    let RemoteTip::At(tip) = tips.get(branch) else {
+        return Ok(None);
+    };
     let walk = search(mirror, branch, &tip, base, std::slice::from_ref(header)).await?;
     Ok(walk.marked.get(header).cloned())
 }
@@ -43,12 +45,19 @@ pub(super) async fn search(
     loop {
         let (from, to) = (tip.clone(), base.cloned());
         let walk = mirror
-            .in_objects("walking a branch", move |repository| history::walk(repository, &from, to.as_ref()))
+            .in_objects("walking a branch", move |repository| {
+                history::walk(repository, &from, to.as_ref())
+            })
             .await?;
-        if !walk.cut || walk.met_base || wanted.iter().all(|header| walk.marked.contains_key(header)) {
+        if !walk.cut
+            || walk.met_base
+            || wanted.iter().all(|header| walk.marked.contains_key(header))
+        {
             return Ok(walk);
         }
-        let Some(commits) = deeper.next() else { return Ok(walk) };
+        let Some(commits) = deeper.next() else {
+            return Ok(walk);
+        };
         mirror.deepen(branch, *commits).await?;
     }
 }

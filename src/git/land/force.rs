@@ -34,13 +34,34 @@ impl Landers {
     /// overwrites, so that nothing unseen is lost between looking and pushing. Dropping the future
     /// ends a push under way.
     pub async fn force(&self, request: ForceRequest) -> Result<Landed, LandError> {
-        let ForceRequest { mirror, branch, head, budget } = request;
+        let ForceRequest {
+            mirror,
+            branch,
+            head,
+            budget,
+        } = request;
         let since = Instant::now();
         let (mut attempts, mut troubles) = (0, 0);
         let mut fresh = false;
         loop {
-            let error = match attempt(&mirror, &branch, &head, self.settings.tip_age, fresh, &mut attempts).await {
-                Ok(Step::Landed) => return Ok(Landed { head, attempts, replays: 0, noop: false }),
+            let error = match attempt(
+                &mirror,
+                &branch,
+                &head,
+                self.settings.tip_age,
+                fresh,
+                &mut attempts,
+            )
+            .await
+            {
+                Ok(Step::Landed) => {
+                    return Ok(Landed {
+                        head,
+                        attempts,
+                        replays: 0,
+                        noop: false,
+                    });
+                }
                 Ok(Step::Ended(error)) => return Err(error),
                 Ok(Step::Again(words)) => Again::Race(words),
                 Err(FetchError::Remote(e)) if troubles + 1 < tries(e.trouble) => {
@@ -50,14 +71,25 @@ impl Landers {
                 Err(source) => return Err(LandError::Remote { branch, source }),
             };
             fresh = true;
-            let (base, earlier) = if matches!(error, Again::Race(_)) { (20, attempts) } else { (500, troubles) };
-            let wait = pause(Duration::from_millis(base), earlier, Duration::from_secs(30));
+            let (base, earlier) = if matches!(error, Again::Race(_)) {
+                (20, attempts)
+            } else {
+                (500, troubles)
+            };
+            let wait = pause(
+                Duration::from_millis(base),
+                earlier,
+                Duration::from_secs(30),
+            );
             if attempts >= budget.max_attempts || since.elapsed() + wait > budget.time {
                 return Err(match error {
                     Again::Trouble(source) => LandError::Remote { branch, source },
-                    Again::Race(last) => {
-                        LandError::BudgetExhausted { branch, attempts, seconds: since.elapsed().as_secs(), last }
-                    }
+                    Again::Race(last) => LandError::BudgetExhausted {
+                        branch,
+                        attempts,
+                        seconds: since.elapsed().as_secs(),
+                        last,
+                    },
                 });
             }
             tokio::time::sleep(wait).await;
@@ -87,7 +119,13 @@ async fn attempt(
     let remembered = mirror.recent_tip(branch, tip_age).filter(|_| !fresh);
     let (tip, fresh) = match remembered {
         Some(tip) => (tip, false),
-        None => (mirror.fetch(std::slice::from_ref(branch)).await?.get(branch), true),
+        None => (
+            mirror
+                .fetch(std::slice::from_ref(branch))
+                .await?
+                .get(branch),
+            true,
+        ),
     };
     let expected = match &tip {
         // Only fresh knowledge can say that there is nothing to do.
@@ -96,7 +134,18 @@ async fn attempt(
         RemoteTip::Absent => Expected::Absent,
     };
     *attempts += 1;
-    match mirror.remote.push(mirror.path(), &Push { branch, head, expected }).await? {
+    match mirror
+        .remote
+        .push(
+            mirror.path(),
+            &Push {
+                branch,
+                head,
+                expected,
+            },
+        )
+        .await?
+    {
         PushAnswer::Landed { .. } => {
             mirror.remote.git.counters().landed(1);
             mirror.pushed(branch, head).await?;
@@ -106,14 +155,20 @@ async fn attempt(
             if tip == RemoteTip::Absent
                 && let Some(in_the_way) = in_the_way(mirror, branch).await?
             {
-                return Ok(Step::Ended(LandError::NameCollision { branch: branch.clone(), in_the_way }));
+                return Ok(Step::Ended(LandError::NameCollision {
+                    branch: branch.clone(),
+                    in_the_way,
+                }));
             }
             if reason == RefRefusal::LostRace {
                 mirror.remote.git.counters().lost_race();
                 return Ok(Step::Again(words));
             }
             mirror.remote.git.counters().refusal();
-            Ok(Step::Ended(LandError::Refused { branch: branch.clone(), words }))
+            Ok(Step::Ended(LandError::Refused {
+                branch: branch.clone(),
+                words,
+            }))
         }
     }
 }

@@ -93,7 +93,10 @@ impl LandBudget {
 
 impl Default for LandBudget {
     fn default() -> Self {
-        Self { max_attempts: 50, time: Duration::from_secs(300) }
+        Self {
+            max_attempts: 50,
+            time: Duration::from_secs(300),
+        }
     }
 }
 
@@ -227,8 +230,14 @@ impl LandError {
     /// The kind of a remote's fault, where it is one.
     pub fn trouble(&self) -> Option<Trouble> {
         match self {
-            Self::Remote { source: FetchError::Remote(error), .. } => Some(error.trouble),
-            Self::Remote { source: FetchError::Mirror(_), .. } => Some(Trouble::Damaged),
+            Self::Remote {
+                source: FetchError::Remote(error),
+                ..
+            } => Some(error.trouble),
+            Self::Remote {
+                source: FetchError::Mirror(_),
+                ..
+            } => Some(Trouble::Damaged),
             _ => None,
         }
     }
@@ -245,7 +254,10 @@ pub struct LandSettings {
 
 impl Default for LandSettings {
     fn default() -> Self {
-        Self { batch: 100, tip_age: Duration::from_secs(15) }
+        Self {
+            batch: 100,
+            tip_age: Duration::from_secs(15),
+        }
     }
 }
 
@@ -259,7 +271,10 @@ pub struct Landers {
 impl Landers {
     /// No queues yet.
     pub fn new(settings: LandSettings) -> Self {
-        Self { settings, queues: Mutex::default() }
+        Self {
+            settings,
+            queues: Mutex::default(),
+        }
     }
 
     /// Lands it. Until its push is under way, dropping the future takes it out of the queue; after
@@ -268,11 +283,18 @@ impl Landers {
         let queue = {
             let mut queues = locked(&self.queues);
             let key = QueueKey::of(&request);
-            Arc::clone(queues.entry(key).or_insert_with(|| Arc::new(Queue::new(self.settings))))
+            Arc::clone(
+                queues
+                    .entry(key)
+                    .or_insert_with(|| Arc::new(Queue::new(self.settings))),
+            )
         };
         let branch = request.branch.clone();
         let (ticket, mut result) = Queue::join(&queue, request);
-        let leaving = Leaving { queue: &queue, ticket: &ticket };
+        let leaving = Leaving {
+            queue: &queue,
+            ticket: &ticket,
+        };
         let ended = tokio::select! {
             ended = &mut result => ended,
             () = sleep_until(ticket.until.into()) => {

@@ -49,7 +49,10 @@ pub fn nothing_to_push(queue: &Queue, chain: Chain) {
 
 /// What marks these members' commits.
 pub fn headers(entries: &[Entry]) -> Vec<HeaderKey> {
-    entries.iter().map(|entry| entry.request.header.clone()).collect()
+    entries
+        .iter()
+        .map(|entry| entry.request.header.clone())
+        .collect()
 }
 
 /// Resolves those whose header was met on the branch; returns the others.
@@ -86,7 +89,11 @@ pub fn after_trouble(queue: &Queue, entries: Vec<Entry>, error: &FetchError) {
         FetchError::Remote(e) => tries(e.trouble),
         _ => 0,
     };
-    let earlier = entries.iter().map(|entry| entry.troubles).max().unwrap_or(0);
+    let earlier = entries
+        .iter()
+        .map(|entry| entry.troubles)
+        .max()
+        .unwrap_or(0);
     let at = Instant::now() + pause(TROUBLE_PAUSE, earlier, TROUBLE_PAUSE_MOST);
     let mut again = Vec::new();
     for mut entry in entries {
@@ -96,7 +103,10 @@ pub fn after_trouble(queue: &Queue, entries: Vec<Entry>, error: &FetchError) {
             entry.pause = Some(at);
             again.push(entry);
         } else {
-            entry.fail(|branch| LandError::Remote { branch, source: error.clone() });
+            entry.fail(|branch| LandError::Remote {
+                branch,
+                source: error.clone(),
+            });
         }
     }
     queue.again(again);
@@ -175,9 +185,20 @@ impl Pushed<'_> {
 
     /// Fetches, and resolves the members that are on the branch after all.
     async fn look(&self, entries: &mut Vec<Entry>) -> Result<RemoteTip, FetchError> {
-        let now = self.mirror.fetch(std::slice::from_ref(self.branch)).await?.get(self.branch);
+        let now = self
+            .mirror
+            .fetch(std::slice::from_ref(self.branch))
+            .await?
+            .get(self.branch);
         if let RemoteTip::At(tip) = &now {
-            let walk = fact::search(self.mirror, self.branch, tip, self.tip.commit(), &headers(entries)).await?;
+            let walk = fact::search(
+                self.mirror,
+                self.branch,
+                tip,
+                self.tip.commit(),
+                &headers(entries),
+            )
+            .await?;
             *entries = without_landed(std::mem::take(entries), &walk);
         }
         Ok(now)
@@ -216,16 +237,22 @@ impl Pushed<'_> {
     fn refuse(&self, entries: Vec<Entry>, words: &str) {
         for entry in entries {
             self.mirror.remote.git.counters().refusal();
-            entry.fail(|branch| LandError::Refused { branch, words: words.to_owned() });
+            entry.fail(|branch| LandError::Refused {
+                branch,
+                words: words.to_owned(),
+            });
         }
     }
 }
 
 /// Those whose commits were pushed, and those who only stood on them or had no room.
 fn take_apart(chain: Chain) -> (Vec<Entry>, Vec<Entry>) {
-    let (pushed, noops): (Vec<Link>, Vec<Link>) = chain.links.into_iter().partition(|link| link.commits > 0);
+    let (pushed, noops): (Vec<Link>, Vec<Link>) =
+        chain.links.into_iter().partition(|link| link.commits > 0);
     let entries = |links: Vec<Link>| links.into_iter().map(|link| link.entry);
-    let others = entries(noops).chain(chain.deferred.into_iter().map(|(entry, _)| entry)).chain(chain.left);
+    let others = entries(noops)
+        .chain(chain.deferred.into_iter().map(|(entry, _)| entry))
+        .chain(chain.left);
     let others = others.map(|mut entry| {
         // What they stood on may be the one at fault: no part in the search for it.
         entry.group = None;
@@ -236,11 +263,24 @@ fn take_apart(chain: Chain) -> (Vec<Entry>, Vec<Entry>) {
 }
 
 /// The branch on the remote that excludes this name: `env` or `env/prod/x` for `env/prod`.
-pub async fn in_the_way(mirror: &Mirror, branch: &BranchName) -> Result<Option<String>, RemoteError> {
+pub async fn in_the_way(
+    mirror: &Mirror,
+    branch: &BranchName,
+) -> Result<Option<String>, RemoteError> {
     let full = branch.full_ref();
-    let parents = full.match_indices('/').skip(2).filter_map(|(at, _)| full.get(..at)).map(str::to_owned);
+    let parents = full
+        .match_indices('/')
+        .skip(2)
+        .filter_map(|(at, _)| full.get(..at))
+        .map(str::to_owned);
     let patterns = parents.chain([format!("{full}/*")]).collect();
     let there = mirror.remote.refs(mirror.path(), patterns).await?;
-    let excludes = |name: &&String| full.starts_with(&format!("{name}/")) || name.starts_with(&format!("{full}/"));
-    Ok(there.keys().find(excludes).and_then(|name| name.strip_prefix("refs/heads/")).map(str::to_owned))
+    let excludes = |name: &&String| {
+        full.starts_with(&format!("{name}/")) || name.starts_with(&format!("{full}/"))
+    };
+    Ok(there
+        .keys()
+        .find(excludes)
+        .and_then(|name| name.strip_prefix("refs/heads/"))
+        .map(str::to_owned))
 }

@@ -23,7 +23,10 @@ pub struct QueueKey {
 
 impl QueueKey {
     pub fn of(request: &LandRequest) -> Self {
-        Self { repository: request.mirror.url().normalised(), branch: request.branch.clone() }
+        Self {
+            repository: request.mirror.url().normalised(),
+            branch: request.branch.clone(),
+        }
     }
 }
 
@@ -99,8 +102,17 @@ impl Ticket {
 
     pub fn exhausted(&self, branch: BranchName) -> LandError {
         let state = locked(&self.state);
-        let last = if state.last.is_empty() { "it waited for others before it".to_owned() } else { state.last.clone() };
-        LandError::BudgetExhausted { branch, attempts: state.attempts, seconds: self.since.elapsed().as_secs(), last }
+        let last = if state.last.is_empty() {
+            "it waited for others before it".to_owned()
+        } else {
+            state.last.clone()
+        };
+        LandError::BudgetExhausted {
+            branch,
+            attempts: state.attempts,
+            seconds: self.since.elapsed().as_secs(),
+            last,
+        }
     }
 }
 
@@ -133,7 +145,12 @@ impl Entry {
     }
 
     pub fn landed(self, head: CommitId, noop: bool) {
-        let landed = Landed { head, attempts: self.ticket.attempts(), replays: self.replays, noop };
+        let landed = Landed {
+            head,
+            attempts: self.ticket.attempts(),
+            replays: self.replays,
+            noop,
+        };
         self.resolve(Ok(landed));
     }
 
@@ -191,7 +208,11 @@ enum Next {
 
 impl Queue {
     pub fn new(settings: LandSettings) -> Self {
-        Self { settings, waiting: Mutex::default(), arrived: Notify::new() }
+        Self {
+            settings,
+            waiting: Mutex::default(),
+            arrived: Notify::new(),
+        }
     }
 
     pub fn len(&self) -> usize {
@@ -241,7 +262,9 @@ impl Queue {
 
     /// Takes out a request that was called back.
     pub fn leave(&self, ticket: &Ticket) {
-        locked(&self.waiting).entries.retain(|entry| entry.ticket.arrival != ticket.arrival);
+        locked(&self.waiting)
+            .entries
+            .retain(|entry| entry.ticket.arrival != ticket.arrival);
     }
 
     /// Back into the queue, at their old places.
@@ -267,7 +290,11 @@ impl Queue {
     /// Where another mirror's push put the branch since this mirror last heard of it.
     pub fn landed_elsewhere(&self, mirror: &MirrorKey) -> Option<CommitId> {
         let waiting = locked(&self.waiting);
-        waiting.landed.as_ref().filter(|(by, _)| by != mirror).map(|(_, head)| head.clone())
+        waiting
+            .landed
+            .as_ref()
+            .filter(|(by, _)| by != mirror)
+            .map(|(_, head)| head.clone())
     }
 
     /// The earliest arrival that is ready goes, with all that may go with it: one credential's
@@ -285,15 +312,24 @@ impl Queue {
         let (group, mirror) = (first.group, first.request.mirror.key().clone());
         let mut room = self.settings.batch.max(1);
         let mut goes = |entry: &mut Entry| {
-            let fits = room > 0 && entry.is_ready(now) && entry.group == group && *entry.request.mirror.key() == mirror;
+            let fits = room > 0
+                && entry.is_ready(now)
+                && entry.group == group
+                && *entry.request.mirror.key() == mirror;
             room -= usize::from(fits);
             fits
         };
-        let batch: Vec<Entry> = waiting.entries.extract_if(.., |entry| goes(entry)).collect();
+        let batch: Vec<Entry> = waiting
+            .entries
+            .extract_if(.., |entry| goes(entry))
+            .collect();
         waiting.under_way = batch.len();
         let of = waiting.entries.len() + batch.len();
         for (index, entry) in batch.iter().chain(&waiting.entries).enumerate() {
-            entry.tell(LandProgress::Queued { position: index + 1, of });
+            entry.tell(LandProgress::Queued {
+                position: index + 1,
+                of,
+            });
         }
         Next::Batch(batch)
     }

@@ -20,7 +20,10 @@ const REPEATS: u32 = 2;
 /// Serves one batch. Every entry is resolved or back in the queue afterwards.
 pub async fn run(queue: &Queue, batch: Vec<Entry>) {
     let Some(first) = batch.first() else { return };
-    let (mirror, branch) = (std::sync::Arc::clone(&first.request.mirror), first.request.branch.clone());
+    let (mirror, branch) = (
+        std::sync::Arc::clone(&first.request.mirror),
+        first.request.branch.clone(),
+    );
     let tip = match tip(queue, &mirror, &branch, &batch).await {
         Ok(tip) => tip,
         Err(error) => return outcome::after_trouble(queue, batch, &error),
@@ -31,19 +34,34 @@ pub async fn run(queue: &Queue, batch: Vec<Entry>) {
     };
     let batch = without_forbidden_creation(&mirror, batch, &tip);
     let chain = chain::build(queue, batch, &tip).await;
-    let Some(head) = chain.head.clone() else { return outcome::nothing_to_push(queue, chain) };
-    let Some(chain) = begin(queue, chain) else { return };
+    let Some(head) = chain.head.clone() else {
+        return outcome::nothing_to_push(queue, chain);
+    };
+    let Some(chain) = begin(queue, chain) else {
+        return;
+    };
 
     let expected = match &tip {
         RemoteTip::At(id) => Expected::At(id),
         RemoteTip::Absent => Expected::Absent,
     };
-    let push = Push { branch: &branch, head: &head, expected };
+    let push = Push {
+        branch: &branch,
+        head: &head,
+        expected,
+    };
     let answer = send(&mirror, &push, &chain).await;
-    let pushed = outcome::Pushed { queue, mirror: &mirror, branch: &branch, tip: &tip };
+    let pushed = outcome::Pushed {
+        queue,
+        mirror: &mirror,
+        branch: &branch,
+        tip: &tip,
+    };
     match answer {
         Ok(PushAnswer::Landed { .. }) => pushed.landed(chain, &head).await,
-        Ok(PushAnswer::NotUpdated { reason, words }) => pushed.not_updated(chain, reason, &words).await,
+        Ok(PushAnswer::NotUpdated { reason, words }) => {
+            pushed.not_updated(chain, reason, &words).await
+        }
         Err(error) => pushed.without_answer(chain, error),
     }
 }
@@ -56,13 +74,19 @@ async fn tip(
     batch: &[Entry],
 ) -> Result<RemoteTip, FetchError> {
     let recent = mirror.recent_tip(branch, queue.settings.tip_age);
-    let overtaken = queue.landed_elsewhere(mirror.key()).is_some_and(|head| recent != Some(RemoteTip::At(head)));
+    let overtaken = queue
+        .landed_elsewhere(mirror.key())
+        .is_some_and(|head| recent != Some(RemoteTip::At(head)));
     let unsure = batch.iter().any(|entry| entry.unsure.is_some());
     // "It does not exist" ends requests, so it has to be fresh.
-    let forbids = recent == Some(RemoteTip::Absent) && batch.iter().any(|entry| !entry.request.create);
+    let forbids =
+        recent == Some(RemoteTip::Absent) && batch.iter().any(|entry| !entry.request.create);
     match recent {
         Some(tip) if !overtaken && !unsure && !forbids => Ok(tip),
-        _ => Ok(mirror.fetch(std::slice::from_ref(branch)).await?.get(branch)),
+        _ => Ok(mirror
+            .fetch(std::slice::from_ref(branch))
+            .await?
+            .get(branch)),
     }
 }
 
@@ -73,7 +97,9 @@ async fn settle_unsure(
     batch: Vec<Entry>,
     tip: &RemoteTip,
 ) -> Result<Vec<Entry>, (Vec<Entry>, FetchError)> {
-    let RemoteTip::At(tip) = tip else { return Ok(batch) };
+    let RemoteTip::At(tip) = tip else {
+        return Ok(batch);
+    };
     let mut batch = batch;
     // Each turn settles at least the entry that it was made for.
     while let Some(before) = batch.iter().find_map(|entry| entry.unsure.clone()) {
@@ -82,7 +108,9 @@ async fn settle_unsure(
             Ok(walk) => walk,
             Err(error) => return Err((batch, error)),
         };
-        let (asked, others) = batch.into_iter().partition(|entry| entry.unsure.as_ref() == Some(&before));
+        let (asked, others) = batch
+            .into_iter()
+            .partition(|entry| entry.unsure.as_ref() == Some(&before));
         batch = outcome::without_landed(asked, &walk);
         batch.extend::<Vec<Entry>>(others);
     }
@@ -94,9 +122,13 @@ fn without_forbidden_creation(mirror: &Mirror, batch: Vec<Entry>, tip: &RemoteTi
     if *tip != RemoteTip::Absent {
         return batch;
     }
-    let (may, may_not): (Vec<_>, Vec<_>) = batch.into_iter().partition(|entry| entry.request.create);
+    let (may, may_not): (Vec<_>, Vec<_>) =
+        batch.into_iter().partition(|entry| entry.request.create);
     for entry in may_not {
-        entry.fail(|branch| LandError::BranchDeleted { branch, url: mirror.url().to_string() });
+        entry.fail(|branch| LandError::BranchDeleted {
+            branch,
+            url: mirror.url().to_string(),
+        });
     }
     may
 }
@@ -104,7 +136,11 @@ fn without_forbidden_creation(mirror: &Mirror, batch: Vec<Entry>, tip: &RemoteTi
 /// Past the point of no return, unless somebody was called back: then the chain is built again
 /// without them.
 fn begin(queue: &Queue, chain: Chain) -> Option<Chain> {
-    if chain.links.iter().all(|link| link.entry.ticket.begin_push()) {
+    if chain
+        .links
+        .iter()
+        .all(|link| link.entry.ticket.begin_push())
+    {
         return Some(chain);
     }
     let entries = chain.links.into_iter().map(|link| link.entry);
@@ -128,7 +164,12 @@ async fn send(mirror: &Mirror, push: &Push<'_>, chain: &Chain) -> Result<PushAns
                     && error.source.is_none()
                     && matches!(error.trouble, Trouble::Unreachable | Trouble::Other) =>
             {
-                tokio::time::sleep(pause(Duration::from_millis(200), repeats, Duration::from_secs(2))).await;
+                tokio::time::sleep(pause(
+                    Duration::from_millis(200),
+                    repeats,
+                    Duration::from_secs(2),
+                ))
+                .await;
                 repeats += 1;
             }
             answer => return answer,

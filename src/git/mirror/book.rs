@@ -70,11 +70,19 @@ impl Book {
     }
 
     pub fn recent_tip(&self, branch: &BranchName, age: Duration) -> Option<RemoteTip> {
-        self.tips.get(branch).filter(|known| known.when.elapsed() < age).map(|known| known.tip.clone())
+        self.tips
+            .get(branch)
+            .filter(|known| known.when.elapsed() < age)
+            .map(|known| known.tip.clone())
     }
 
     /// Believes a fetch unless something newer is known; returns what holds now.
-    pub fn learnt_by_fetch(&mut self, branch: &BranchName, tip: RemoteTip, began: u64) -> RemoteTip {
+    pub fn learnt_by_fetch(
+        &mut self,
+        branch: &BranchName,
+        tip: RemoteTip,
+        began: u64,
+    ) -> RemoteTip {
         match self.tips.get(branch) {
             Some(known) if known.learnt > began => known.tip.clone(),
             _ => {
@@ -90,7 +98,14 @@ impl Book {
     }
 
     fn set(&mut self, branch: &BranchName, tip: RemoteTip, learnt: u64) {
-        self.tips.insert(branch.clone(), Known { tip, learnt, when: Instant::now() });
+        self.tips.insert(
+            branch.clone(),
+            Known {
+                tip,
+                learnt,
+                when: Instant::now(),
+            },
+        );
     }
 }
 
@@ -101,10 +116,16 @@ pub fn get_ref(repository: &git2::Repository, branch: &BranchName) -> Option<Com
 }
 
 /// Sets or removes the mirror's ref for the branch.
-pub fn set_ref(repository: &git2::Repository, branch: &BranchName, tip: Option<&CommitId>) -> Result<(), git2::Error> {
+pub fn set_ref(
+    repository: &git2::Repository,
+    branch: &BranchName,
+    tip: Option<&CommitId>,
+) -> Result<(), git2::Error> {
     let name = local_ref(branch);
     match tip {
-        Some(id) => repository.reference(&name, git2::Oid::from_str(id.as_str())?, true, "").map(drop),
+        Some(id) => repository
+            .reference(&name, git2::Oid::from_str(id.as_str())?, true, "")
+            .map(drop),
         None => match repository.find_reference(&name) {
             Ok(mut found) => found.delete(),
             Err(e) if e.code() == git2::ErrorCode::NotFound => Ok(()),
@@ -124,9 +145,15 @@ mod tests {
         let mut book = Book::default();
         let began = book.begin();
         book.learnt_by_push(&branch, &id(2));
-        assert_eq!(book.learnt_by_fetch(&branch, RemoteTip::At(id(1)), began), RemoteTip::At(id(2)));
+        assert_eq!(
+            book.learnt_by_fetch(&branch, RemoteTip::At(id(1)), began),
+            RemoteTip::At(id(2))
+        );
         let began = book.begin();
-        assert_eq!(book.learnt_by_fetch(&branch, RemoteTip::Absent, began), RemoteTip::Absent);
+        assert_eq!(
+            book.learnt_by_fetch(&branch, RemoteTip::Absent, began),
+            RemoteTip::Absent
+        );
         assert_eq!(book.tip(&branch), Some(RemoteTip::Absent));
     }
 }

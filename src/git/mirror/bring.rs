@@ -41,28 +41,43 @@ impl Mirror {
                 match repository.find_reference(&local_ref(branch)) {
                     Ok(found) if !absent.contains(branch) => {
                         found.peel_to_tree()?;
-                        Ok(book::get_ref(repository, branch).map_or(RemoteTip::Absent, RemoteTip::At))
+                        Ok(book::get_ref(repository, branch)
+                            .map_or(RemoteTip::Absent, RemoteTip::At))
                     }
                     _ => Ok(RemoteTip::Absent),
                 }
             };
-            branches.iter().map(|branch| Ok((branch.clone(), tip(branch)?))).collect()
+            branches
+                .iter()
+                .map(|branch| Ok((branch.clone(), tip(branch)?)))
+                .collect()
         })
         .await
     }
 
     /// Fetches the branches that exist; returns those that do not.
-    async fn fetch_present(&self, branches: &BTreeSet<BranchName>) -> Result<BTreeSet<BranchName>, FetchError> {
+    async fn fetch_present(
+        &self,
+        branches: &BTreeSet<BranchName>,
+    ) -> Result<BTreeSet<BranchName>, FetchError> {
         let was_absent = {
             let book = locked(&self.book);
-            branches.iter().any(|branch| book.tip(branch) == Some(RemoteTip::Absent))
+            branches
+                .iter()
+                .any(|branch| book.tip(branch) == Some(RemoteTip::Absent))
         };
         // Asked for again after it was missing: most likely it still is, and would fail the fetch.
-        let mut absent = if was_absent { self.missing(branches).await? } else { BTreeSet::new() };
+        let mut absent = if was_absent {
+            self.missing(branches).await?
+        } else {
+            BTreeSet::new()
+        };
         let mut repairs = 0;
         loop {
             let wanted: Vec<BranchName> = branches.difference(&absent).cloned().collect();
-            let Err(error) = self.fetch_known_and_new(&wanted).await? else { return Ok(absent) };
+            let Err(error) = self.fetch_known_and_new(&wanted).await? else {
+                return Ok(absent);
+            };
             repairs += 1;
             match repair_for(&error) {
                 Some(repair) if repairs <= REPAIRS => match repair {
@@ -76,11 +91,18 @@ impl Mirror {
 
     /// The first fetch of a branch is shallow; from then on without depth, so that each brings just
     /// the commits since and ancestry since then is known.
-    async fn fetch_known_and_new(&self, wanted: &[BranchName]) -> Result<Result<(), RemoteError>, FetchError> {
+    async fn fetch_known_and_new(
+        &self,
+        wanted: &[BranchName],
+    ) -> Result<Result<(), RemoteError>, FetchError> {
         let (known, new): (Vec<_>, Vec<_>) = self
             .in_objects("looking for known branches", {
                 let wanted = wanted.to_owned();
-                move |repository| Ok(wanted.into_iter().partition(|b| book::get_ref(repository, b).is_some()))
+                move |repository| {
+                    Ok(wanted
+                        .into_iter()
+                        .partition(|b| book::get_ref(repository, b).is_some()))
+                }
             })
             .await?;
         for (branches, depth) in [(known, None), (new, Some(1))] {
@@ -111,7 +133,10 @@ impl Mirror {
 
     /// Which of these the remote does not have. Refs of ours in their way (`env` where the remote
     /// now has `env/prod`) go if the remote does not have them any more.
-    async fn missing(&self, branches: &BTreeSet<BranchName>) -> Result<BTreeSet<BranchName>, FetchError> {
+    async fn missing(
+        &self,
+        branches: &BTreeSet<BranchName>,
+    ) -> Result<BTreeSet<BranchName>, FetchError> {
         let in_the_way = self
             .in_objects("looking for branches in the way", {
                 let branches = branches.clone();
@@ -119,29 +144,50 @@ impl Mirror {
             })
             .await?;
         let asked: BTreeSet<BranchName> = branches.iter().cloned().chain(in_the_way).collect();
-        let there = self.remote.refs(&self.path, asked.iter().map(BranchName::full_ref).collect()).await?;
-        let (_, gone): (BTreeSet<_>, BTreeSet<_>) =
-            asked.into_iter().partition(|branch| there.contains_key(&branch.full_ref()));
+        let there = self
+            .remote
+            .refs(&self.path, asked.iter().map(BranchName::full_ref).collect())
+            .await?;
+        let (_, gone): (BTreeSet<_>, BTreeSet<_>) = asked
+            .into_iter()
+            .partition(|branch| there.contains_key(&branch.full_ref()));
         self.in_objects("forgetting deleted branches", {
             let gone = gone.clone();
-            move |repository| gone.iter().try_for_each(|branch| book::set_ref(repository, branch, None))
+            move |repository| {
+                gone.iter()
+                    .try_for_each(|branch| book::set_ref(repository, branch, None))
+            }
         })
         .await?;
         Ok(gone)
     }
 
     /// Makes the known history of a branch longer.
-    pub(in crate::git) async fn deepen(&self, branch: &BranchName, commits: u32) -> Result<(), FetchError> {
+    pub(in crate::git) async fn deepen(
+        &self,
+        branch: &BranchName,
+        commits: u32,
+    ) -> Result<(), FetchError> {
         let _depth = self.depth.lock().await;
         let said = self.remote.deepen(&self.path, branch, commits).await?;
-        if said.success { Ok(()) } else { Err(self.remote.failed("fetching older commits from", &said).into()) }
+        if said.success {
+            Ok(())
+        } else {
+            Err(self
+                .remote
+                .failed("fetching older commits from", &said)
+                .into())
+        }
     }
 
     /// Puts the mirror aside and begins an empty one: git does not write an object anew over a
     /// damaged one, so fetching into it would not help.
     pub(super) async fn replace(&self, why: &str) -> Result<(), FetchError> {
         let (path, why) = (self.path.clone(), why.to_owned());
-        let note = blocking("replacing a damaged mirror", move || open::renew(&path, &why)).await?;
+        let note = blocking("replacing a damaged mirror", move || {
+            open::renew(&path, &why)
+        })
+        .await?;
         *locked(&self.replaced) = Some(Instant::now());
         self.note(note);
         Ok(())
@@ -149,7 +195,11 @@ impl Mirror {
 }
 
 fn listed(branches: &[BranchName]) -> String {
-    branches.iter().map(BranchName::as_str).collect::<Vec<_>>().join(", ")
+    branches
+        .iter()
+        .map(BranchName::as_str)
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 enum Repair {
@@ -175,12 +225,19 @@ fn ours_in_the_way(
 ) -> Result<Vec<BranchName>, git2::Error> {
     let mut found = Vec::new();
     for name in repository.references_glob("refs/remotes/r/*")?.names() {
-        let Some(branch) = name?.strip_prefix("refs/remotes/r/").and_then(|short| short.parse::<BranchName>().ok())
+        let Some(branch) = name?
+            .strip_prefix("refs/remotes/r/")
+            .and_then(|short| short.parse::<BranchName>().ok())
         else {
             continue;
         };
-        let inside = |a: &BranchName, b: &BranchName| local_ref(a).starts_with(&format!("{}/", local_ref(b)));
-        if branches.iter().any(|wanted| inside(wanted, &branch) || inside(&branch, wanted)) {
+        let inside = |a: &BranchName, b: &BranchName| {
+            local_ref(a).starts_with(&format!("{}/", local_ref(b)))
+        };
+        if branches
+            .iter()
+            .any(|wanted| inside(wanted, &branch) || inside(&branch, wanted))
+        {
             found.push(branch);
         }
     }

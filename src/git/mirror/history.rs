@@ -39,9 +39,10 @@ fn parse_head(bytes: &[u8]) -> CommitHead {
         match line.split_once(' ') {
             Some(("parent", id)) => head.parents.extend(id.parse().ok()),
             Some(("tidewaiter", mark)) => {
-                head.header = mark
-                    .split_once(' ')
-                    .map(|(uid, step)| HeaderKey { promotion_uid: uid.to_owned(), step: step.to_owned() });
+                head.header = mark.split_once(' ').map(|(uid, step)| HeaderKey {
+                    promotion_uid: uid.to_owned(),
+                    step: step.to_owned(),
+                });
             }
             _ => {}
         }
@@ -50,7 +51,11 @@ fn parse_head(bytes: &[u8]) -> CommitHead {
 }
 
 /// Walks from `tip` over all parents, not beyond `base`.
-pub fn walk(repository: &git2::Repository, tip: &CommitId, base: Option<&CommitId>) -> Result<Walk, git2::Error> {
+pub fn walk(
+    repository: &git2::Repository,
+    tip: &CommitId,
+    base: Option<&CommitId>,
+) -> Result<Walk, git2::Error> {
     let odb = repository.odb()?;
     let mut walk = Walk::default();
     let mut seen = HashSet::from([tip.clone()]);
@@ -71,7 +76,11 @@ pub fn walk(repository: &git2::Repository, tip: &CommitId, base: Option<&CommitI
         if let Some(header) = head.header {
             walk.marked.entry(header).or_insert(id);
         }
-        ahead.extend(head.parents.into_iter().filter(|parent| seen.insert(parent.clone())));
+        ahead.extend(
+            head.parents
+                .into_iter()
+                .filter(|parent| seen.insert(parent.clone())),
+        );
     }
     Ok(walk)
 }
@@ -85,7 +94,9 @@ pub fn stands_on(
     let odb = repository.odb()?;
     let mut below = below;
     for id in commits {
-        let Some(head) = commit_head(&odb, id) else { return Ok(false) };
+        let Some(head) = commit_head(&odb, id) else {
+            return Ok(false);
+        };
         let placed = match below {
             Some(below) => head.parents.contains(below),
             None => head.parents.is_empty(),
@@ -111,7 +122,10 @@ mod tests {
         );
         let head = parse_head(text.as_bytes());
         assert_eq!(head.parents, vec![id.parse().unwrap()]);
-        let key = HeaderKey { promotion_uid: "u-1".into(), step: "step-2".into() };
+        let key = HeaderKey {
+            promotion_uid: "u-1".into(),
+            step: "step-2".into(),
+        };
         assert_eq!(head.header, Some(key));
     }
 }

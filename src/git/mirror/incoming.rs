@@ -16,7 +16,9 @@ pub async fn outgrown(mirror: &Path, limit: u64) {
         tokio::time::sleep(LOOK).await;
         let path = mirror.to_owned();
         let size = tokio::task::spawn_blocking(move || {
-            let sizes = parts(&path).into_iter().filter_map(|part| fs::metadata(part).ok());
+            let sizes = parts(&path)
+                .into_iter()
+                .filter_map(|part| fs::metadata(part).ok());
             sizes.map(|part| part.len()).sum::<u64>()
         });
         if size.await.is_ok_and(|size| size > limit) {
@@ -27,8 +29,14 @@ pub async fn outgrown(mirror: &Path, limit: u64) {
 
 /// Packs that were never finished.
 fn parts(mirror: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(mirror.join("objects/pack")).into_iter().flatten().flatten();
-    let is_part = |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("tmp_pack_"));
+    let entries = fs::read_dir(mirror.join("objects/pack"))
+        .into_iter()
+        .flatten()
+        .flatten();
+    let is_part = |path: &PathBuf| {
+        path.file_name()
+            .is_some_and(|name| name.to_string_lossy().starts_with("tmp_pack_"))
+    };
     entries.map(|entry| entry.path()).filter(is_part).collect()
 }
 

@@ -48,8 +48,14 @@ impl Mirror {
 
 /// Object ids are spread evenly, so one folder of 256 stands for all.
 fn is_due(mirror: &Path) -> bool {
-    let count = |folder: &str| fs::read_dir(mirror.join("objects").join(folder)).map_or(0, Iterator::count);
-    let packs = fs::read_dir(mirror.join("objects/pack")).into_iter().flatten().flatten();
-    let packs = packs.filter(|entry| entry.path().extension().is_some_and(|e| e == "pack")).count();
+    let count =
+        |folder: &str| fs::read_dir(mirror.join("objects").join(folder)).map_or(0, Iterator::count);
+    let packs = fs::read_dir(mirror.join("objects/pack"))
+        .into_iter()
+        .flatten()
+        .flatten();
+    let packs = packs
+        .filter(|entry| entry.path().extension().is_some_and(|e| e == "pack"))
+        .count();
     count("17") * 256 > LOOSE || packs > PACKS
 }

@@ -34,9 +34,9 @@ mod open;
 mod pins;
 mod wishes;
 
+pub use super::commit::HeaderKey;
 use book::Book;
 pub use book::{FetchedTips, RemoteTip};
-pub use super::commit::HeaderKey;
 use wishes::Wishes;
 
 /// How long the answer to "which is the default branch?" is believed.
@@ -53,11 +53,20 @@ pub struct MirrorKey(String);
 impl MirrorKey {
     fn of(url: &RepoUrl, credential: &Credential) -> Self {
         let mut hash = Sha256::new();
-        for part in [url.normalised().as_str(), credential.scope().as_str(), url.user_info()] {
+        for part in [
+            url.normalised().as_str(),
+            credential.scope().as_str(),
+            url.user_info(),
+        ] {
             hash.update(part.len().to_be_bytes());
             hash.update(part);
         }
-        let digest: String = hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        let digest: String = hash
+            .finalize()
+            .iter()
+            .take(8)
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
         Self(format!("{}-{digest}", url.slug()))
     }
 
@@ -195,11 +204,21 @@ impl Mirrors {
     pub fn open(root: &Path, git: Git) -> Result<Self, MirrorError> {
         let owner = open::take_root(root)?;
         open::scratch(&scratch_path(root))?;
-        Ok(Self { root: root.to_owned(), git, opened: tokio::sync::Mutex::default(), ssh: Sharing::new(), owner })
+        Ok(Self {
+            root: root.to_owned(),
+            git,
+            opened: tokio::sync::Mutex::default(),
+            ssh: Sharing::new(),
+            owner,
+        })
     }
 
     /// The mirror for this address and credential: the same one for all spellings of the address.
-    pub async fn mirror(&self, url: &RepoUrl, credential: &Credential) -> Result<Arc<Mirror>, MirrorError> {
+    pub async fn mirror(
+        &self,
+        url: &RepoUrl,
+        credential: &Credential,
+    ) -> Result<Arc<Mirror>, MirrorError> {
         let key = MirrorKey::of(url, credential);
         let mut opened = self.opened.lock().await;
         if let Some(mirror) = opened.get(&key) {
@@ -212,7 +231,13 @@ impl Mirrors {
         })
         .await?;
         let keys = self.root.join("keys");
-        let remote = Remote::new(self.git.clone(), url.clone(), credential.clone(), keys, &self.ssh);
+        let remote = Remote::new(
+            self.git.clone(),
+            url.clone(),
+            credential.clone(),
+            keys,
+            &self.ssh,
+        );
         let mirror = Arc::new(Mirror::new(path, key.clone(), remote, notes));
         opened.insert(key, Arc::clone(&mirror));
         Ok(mirror)
@@ -231,7 +256,9 @@ impl Mirrors {
     /// Lets go of a promotion's objects in every mirror, also those that this run did not open.
     /// Blocking.
     pub fn unpin_all(&self, promotion_uid: &str) -> Result<(), MirrorError> {
-        self.on_disk()?.iter().try_for_each(|path| pins::unpin_all(path, promotion_uid))
+        self.on_disk()?
+            .iter()
+            .try_for_each(|path| pins::unpin_all(path, promotion_uid))
     }
 
     /// Lets go of what a process that was killed left pinned: everything but the objects of `kept`.
@@ -340,7 +367,10 @@ impl Mirror {
 
     /// Brings the branches here and says where they are on the remote, at a moment **after** this
     /// call. Calls that meet share one `git fetch`. A branch that is not there is an answer.
-    pub async fn fetch(self: &Arc<Self>, branches: &[BranchName]) -> Result<FetchedTips, FetchError> {
+    pub async fn fetch(
+        self: &Arc<Self>,
+        branches: &[BranchName],
+    ) -> Result<FetchedTips, FetchError> {
         wishes::fetch(self, branches).await
     }
 
@@ -348,11 +378,15 @@ impl Mirror {
     pub async fn default_branch(&self) -> Result<BranchName, FetchError> {
         let mut remembered = self.default_branch.lock().await;
         match &*remembered {
-            Some((branch, when)) if when.elapsed() < DEFAULT_BRANCH_AGE => return Ok(branch.clone()),
+            Some((branch, when)) if when.elapsed() < DEFAULT_BRANCH_AGE => {
+                return Ok(branch.clone());
+            }
             _ => {}
         }
         let Some(branch) = self.remote.head_branch(&self.path).await? else {
-            return Err(FetchError::NoDefaultBranch { url: self.remote.url.to_string() });
+            return Err(FetchError::NoDefaultBranch {
+                url: self.remote.url.to_string(),
+            });
         };
         *remembered = Some((branch.clone(), Instant::now()));
         Ok(branch)
@@ -376,11 +410,19 @@ impl Mirror {
         let _depth = self.depth.lock().await;
         // Many meet the same damage at once.
         let settled = locked(&self.replaced).is_some_and(|when| when + SETTLED_FOR > asked);
-        if settled { Ok(()) } else { self.replace(why).await }
+        if settled {
+            Ok(())
+        } else {
+            self.replace(why).await
+        }
     }
 
     /// Our push put the branch there.
-    pub(super) async fn pushed(&self, branch: &BranchName, head: &CommitId) -> Result<(), MirrorError> {
+    pub(super) async fn pushed(
+        &self,
+        branch: &BranchName,
+        head: &CommitId,
+    ) -> Result<(), MirrorError> {
         locked(&self.book).learnt_by_push(branch, head);
         self.in_objects("noting a push", {
             let (branch, head) = (branch.clone(), head.clone());
@@ -397,9 +439,13 @@ impl Mirror {
     ) -> Result<T, MirrorError> {
         let path = self.path.clone();
         blocking(doing, move || {
-            git2::Repository::open_bare(&path).and_then(|repository| job(&repository)).map_err(|source| {
-                MirrorError::Objects { doing: doing.to_owned(), path: path.display().to_string(), source }
-            })
+            git2::Repository::open_bare(&path)
+                .and_then(|repository| job(&repository))
+                .map_err(|source| MirrorError::Objects {
+                    doing: doing.to_owned(),
+                    path: path.display().to_string(),
+                    source,
+                })
         })
         .await
     }
@@ -414,7 +460,9 @@ async fn blocking<T: Send + 'static>(
     doing: &'static str,
     job: impl FnOnce() -> Result<T, MirrorError> + Send + 'static,
 ) -> Result<T, MirrorError> {
-    tokio::task::spawn_blocking(job).await.unwrap_or(Err(MirrorError::Interrupted { doing }))
+    tokio::task::spawn_blocking(job)
+        .await
+        .unwrap_or(Err(MirrorError::Interrupted { doing }))
 }
 
 /// What these locks guard is whole after every statement, so a panic elsewhere does not spoil it.

@@ -10,12 +10,20 @@ use super::MirrorError;
 
 pub fn io_error(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> MirrorError {
     let path = path.display().to_string();
-    move |source| MirrorError::Io { doing, path, source }
+    move |source| MirrorError::Io {
+        doing,
+        path,
+        source,
+    }
 }
 
 fn objects_error(doing: &str, path: &Path) -> impl FnOnce(git2::Error) -> MirrorError {
     let (doing, path) = (doing.to_owned(), path.display().to_string());
-    move |source| MirrorError::Objects { doing, path, source }
+    move |source| MirrorError::Objects {
+        doing,
+        path,
+        source,
+    }
 }
 
 /// Locks the directory of mirrors for this process; the lock goes when the file is closed, which
@@ -36,11 +44,16 @@ pub fn take_root(root: &Path) -> Result<File, MirrorError> {
             let mut pid = String::new();
             // Whoever holds it may be writing this very moment.
             let _read = file.read_to_string(&mut pid);
-            return Err(MirrorError::Held { root: root.display().to_string(), pid: pid.trim().to_owned() });
+            return Err(MirrorError::Held {
+                root: root.display().to_string(),
+                pid: pid.trim().to_owned(),
+            });
         }
         Err(TryLockError::Error(source)) => return Err(io_error("locking", &path)(source)),
     }
-    file.set_len(0).and_then(|()| file.rewind()).map_err(io_error("writing", &path))?;
+    file.set_len(0)
+        .and_then(|()| file.rewind())
+        .map_err(io_error("writing", &path))?;
     writeln!(file, "{}", std::process::id()).map_err(io_error("writing", &path))?;
     keys_directory(&root.join("keys"))?;
     Ok(file)
@@ -53,7 +66,10 @@ fn keys_directory(path: &Path) -> Result<(), MirrorError> {
         Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(io_error("emptying", path)(e)),
         _ => {}
     }
-    fs::DirBuilder::new().mode(0o700).create(path).map_err(io_error("creating", path))
+    fs::DirBuilder::new()
+        .mode(0o700)
+        .create(path)
+        .map_err(io_error("creating", path))
 }
 
 /// The repository for objects of no remote.
@@ -82,14 +98,23 @@ pub fn renew(path: &Path, why: &str) -> Result<String, MirrorError> {
         .unwrap_or_else(|| path.with_extension("damaged"));
     fs::rename(path, &aside).map_err(io_error("putting aside", path))?;
     init(path)?;
-    Ok(format!("the mirror was damaged ({why}) and made anew; the old one is {}", aside.display()))
+    Ok(format!(
+        "the mirror was damaged ({why}) and made anew; the old one is {}",
+        aside.display()
+    ))
 }
 
 /// By libgit2: `git init` would follow the user's settings for reftable and SHA-256.
 fn init(path: &Path) -> Result<(), MirrorError> {
     let mut options = git2::RepositoryInitOptions::new();
-    options.bare(true).no_reinit(true).external_template(false).initial_head("tidewaiter");
-    git2::Repository::init_opts(path, &options).map(drop).map_err(objects_error("creating a mirror", path))
+    options
+        .bare(true)
+        .no_reinit(true)
+        .external_template(false)
+        .initial_head("tidewaiter");
+    git2::Repository::init_opts(path, &options)
+        .map(drop)
+        .map_err(objects_error("creating a mirror", path))
 }
 
 /// Why the repository cannot be used, if it cannot; an error if it is one that we must not touch.
@@ -100,17 +125,30 @@ fn damage(path: &Path) -> Result<Option<String>, MirrorError> {
     let config = path.join("config");
     let settings = match git2::Config::open(&config) {
         Ok(settings) if config.is_file() => settings,
-        _ => return Ok(Some("its configuration is missing or unreadable".to_owned())),
+        _ => {
+            return Ok(Some(
+                "its configuration is missing or unreadable".to_owned(),
+            ));
+        }
     };
     if let Some(what) = foreign(&settings) {
-        return Err(MirrorError::Foreign { path: path.display().to_string(), what });
+        return Err(MirrorError::Foreign {
+            path: path.display().to_string(),
+            what,
+        });
     }
-    Ok(git2::Repository::open_bare(path).err().map(|e| e.message().to_owned()))
+    Ok(git2::Repository::open_bare(path)
+        .err()
+        .map(|e| e.message().to_owned()))
 }
 
 /// Kinds of repository that libgit2 cannot open, or that would fetch behind our back.
 fn foreign(settings: &git2::Config) -> Option<&'static str> {
-    let is = |key: &str, value: &str| settings.get_string(key).is_ok_and(|v| v.eq_ignore_ascii_case(value));
+    let is = |key: &str, value: &str| {
+        settings
+            .get_string(key)
+            .is_ok_and(|v| v.eq_ignore_ascii_case(value))
+    };
     if is("extensions.objectformat", "sha256") {
         Some("a SHA-256 repository")
     } else if is("extensions.refstorage", "reftable") {
@@ -127,7 +165,9 @@ fn foreign(settings: &git2::Config) -> Option<&'static str> {
 fn drop_unreadable_refs(path: &Path) -> Result<Vec<String>, MirrorError> {
     let doing = "checking branches";
     let repository = git2::Repository::open_bare(path).map_err(objects_error(doing, path))?;
-    let refs = repository.references().map_err(objects_error(doing, path))?;
+    let refs = repository
+        .references()
+        .map_err(objects_error(doing, path))?;
     let mut notes = Vec::new();
     for found in refs {
         let mut found = found.map_err(objects_error(doing, path))?;

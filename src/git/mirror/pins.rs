@@ -6,14 +6,20 @@ use super::MirrorError;
 
 fn failed(doing: String, path: &Path) -> impl FnOnce(git2::Error) -> MirrorError {
     let path = path.display().to_string();
-    move |source| MirrorError::Objects { doing, path, source }
+    move |source| MirrorError::Objects {
+        doing,
+        path,
+        source,
+    }
 }
 
 pub fn pin(repository: &Path, uid: &str, name: &str, id: &str) -> Result<(), MirrorError> {
     let set = || {
         let id = git2::Oid::from_str(id)?;
         let repository = git2::Repository::open_bare(repository)?;
-        repository.reference(&format!("refs/tidewaiter/{uid}/{name}"), id, true, "").map(drop)
+        repository
+            .reference(&format!("refs/tidewaiter/{uid}/{name}"), id, true, "")
+            .map(drop)
     };
     set().map_err(failed(format!("pinning {id}"), repository))
 }
@@ -26,7 +32,10 @@ pub fn unpin_all(repository: &Path, uid: &str) -> Result<(), MirrorError> {
         }
         Ok(())
     };
-    clear().map_err(failed(format!("unpinning the objects of {uid}"), repository))
+    clear().map_err(failed(
+        format!("unpinning the objects of {uid}"),
+        repository,
+    ))
 }
 
 /// The promotions whose objects are kept.

@@ -23,11 +23,16 @@ struct Round {
     answer: watch::Sender<Answer>,
 }
 
-pub async fn fetch(mirror: &Arc<Mirror>, branches: &[BranchName]) -> Result<FetchedTips, FetchError> {
+pub async fn fetch(
+    mirror: &Arc<Mirror>,
+    branches: &[BranchName],
+) -> Result<FetchedTips, FetchError> {
     let mut answer = {
         let mut wishes = locked(&mirror.wishes);
-        let round =
-            wishes.next.get_or_insert_with(|| Round { branches: BTreeSet::new(), answer: watch::Sender::new(None) });
+        let round = wishes.next.get_or_insert_with(|| Round {
+            branches: BTreeSet::new(),
+            answer: watch::Sender::new(None),
+        });
         round.branches.extend(branches.iter().cloned());
         let answer = round.answer.subscribe();
         if !wishes.working {
@@ -40,9 +45,13 @@ pub async fn fetch(mirror: &Arc<Mirror>, branches: &[BranchName]) -> Result<Fetc
         Ok(answer) => answer.clone(),
         Err(_) => None,
     };
-    let all =
-        tips.unwrap_or(Err(FetchError::Mirror(Arc::new(super::MirrorError::Interrupted { doing: "fetching" }))))?;
-    Ok(branches.iter().map(|branch| (branch.clone(), all.get(branch))).collect())
+    let all = tips.unwrap_or(Err(FetchError::Mirror(Arc::new(
+        super::MirrorError::Interrupted { doing: "fetching" },
+    ))))?;
+    Ok(branches
+        .iter()
+        .map(|branch| (branch.clone(), all.get(branch)))
+        .collect())
 }
 
 /// Ends the round that nobody will take, should the worker end by a panic.
@@ -62,7 +71,10 @@ impl Drop for Working {
 }
 
 async fn work(mirror: Arc<Mirror>) {
-    let mut working = Working { mirror: Arc::clone(&mirror), in_order: false };
+    let mut working = Working {
+        mirror: Arc::clone(&mirror),
+        in_order: false,
+    };
     loop {
         let round = {
             let mut wishes = locked(&mirror.wishes);
@@ -89,7 +101,11 @@ impl Mirror {
     }
 
     /// Enters what a fetch found; where a push meanwhile taught better, the ref follows the push.
-    async fn believe(&self, found: Vec<(BranchName, RemoteTip)>, began: u64) -> Result<FetchedTips, FetchError> {
+    async fn believe(
+        &self,
+        found: Vec<(BranchName, RemoteTip)>,
+        began: u64,
+    ) -> Result<FetchedTips, FetchError> {
         let mut overtaken = Vec::new();
         let tips = {
             let mut book = locked(&self.book);
@@ -104,7 +120,9 @@ impl Mirror {
         };
         if !overtaken.is_empty() {
             self.in_objects("noting a push", move |repository| {
-                overtaken.iter().try_for_each(|(branch, tip)| book::set_ref(repository, branch, tip.commit()))
+                overtaken
+                    .iter()
+                    .try_for_each(|(branch, tip)| book::set_ref(repository, branch, tip.commit()))
             })
             .await?;
         }

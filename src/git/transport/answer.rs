@@ -47,7 +47,9 @@ const PROTECTED: &[&str] = &[
 
 /// The answer for `target` in a finished push, if the server got as far as giving one.
 pub(super) fn read_push(said: &Output, target: &str) -> Option<PushAnswer> {
-    said.stdout.lines().find_map(|line| read_line(line, target, said))
+    said.stdout
+        .lines()
+        .find_map(|line| read_line(line, target, said))
 }
 
 /// One line: a flag, tab, `from:to`, tab, a summary that may end in a reason in brackets.
@@ -61,10 +63,19 @@ fn read_line(line: &str, target: &str, said: &Output) -> Option<PushAnswer> {
         " " | "*" | "+" => Some(PushAnswer::Landed { already: false }),
         "=" => Some(PushAnswer::Landed { already: true }),
         "!" => {
-            let reason = summary.split_once('(').map_or(summary, |(_, rest)| rest.trim_end_matches(')'));
+            let reason = summary
+                .split_once('(')
+                .map_or(summary, |(_, rest)| rest.trim_end_matches(')'));
             let (shown, server) = (redact::secrets(reason, &said.secrets), words(&said.stderr));
-            let words = if server.is_empty() { shown } else { format!("{shown}: {server}") };
-            Some(PushAnswer::NotUpdated { reason: kind_of(reason, &words), words })
+            let words = if server.is_empty() {
+                shown
+            } else {
+                format!("{shown}: {server}")
+            };
+            Some(PushAnswer::NotUpdated {
+                reason: kind_of(reason, &words),
+                words,
+            })
         }
         _ => None,
     }
@@ -74,7 +85,8 @@ fn read_line(line: &str, target: &str, said: &Output) -> Option<PushAnswer> {
 fn kind_of(reason: &str, words: &str) -> RefRefusal {
     let has = |text: &str, any: &[&str]| {
         let text = text.to_ascii_lowercase();
-        any.iter().any(|known| text.contains(&known.to_ascii_lowercase()))
+        any.iter()
+            .any(|known| text.contains(&known.to_ascii_lowercase()))
     };
     if has(reason, RACES) {
         RefRefusal::LostRace
@@ -99,11 +111,23 @@ const CHATTER: &[&str] = &[
 /// What was said, for people: the server's own lines where there are any, else git's; at most
 /// twelve lines and 2,000 characters.
 pub(super) fn words(stderr: &str) -> String {
-    let lines = || stderr.split(['\n', '\r']).map(str::trim).filter(|l| !l.is_empty());
+    let lines = || {
+        stderr
+            .split(['\n', '\r'])
+            .map(str::trim)
+            .filter(|l| !l.is_empty())
+    };
     let telling = |line: &&str| !CHATTER.iter().any(|chatter| line.starts_with(chatter));
-    let remote: Vec<&str> =
-        lines().filter_map(|l| l.strip_prefix("remote:")).map(str::trim).filter(|l| !l.is_empty()).collect();
-    let chosen = if remote.is_empty() { lines().filter(telling).collect() } else { remote };
+    let remote: Vec<&str> = lines()
+        .filter_map(|l| l.strip_prefix("remote:"))
+        .map(str::trim)
+        .filter(|l| !l.is_empty())
+        .collect();
+    let chosen = if remote.is_empty() {
+        lines().filter(telling).collect()
+    } else {
+        remote
+    };
     let text = chosen.into_iter().take(12).collect::<Vec<_>>().join("; ");
     text.chars().take(2000).collect()
 }
@@ -159,13 +183,19 @@ const TROUBLES: &[(&str, Trouble)] = &[
     ("missing commit", Trouble::Damaged),
     ("did not send all necessary objects", Trouble::Damaged),
     ("unable to access", Trouble::Unreachable),
-    ("could not read from remote repository", Trouble::Unreachable),
+    (
+        "could not read from remote repository",
+        Trouble::Unreachable,
+    ),
 ];
 
 /// What kind of fault stderr speaks of.
 pub(super) fn trouble_of(stderr: &str) -> Trouble {
     let said = stderr.to_ascii_lowercase();
-    TROUBLES.iter().find(|(text, _)| said.contains(text)).map_or(Trouble::Other, |(_, trouble)| *trouble)
+    TROUBLES
+        .iter()
+        .find(|(text, _)| said.contains(text))
+        .map_or(Trouble::Other, |(_, trouble)| *trouble)
 }
 
 #[cfg(test)]

@@ -46,14 +46,25 @@ pub struct Shared {
 impl Sharing {
     /// Where there is no room for a short path, nothing is shared.
     pub fn new() -> Self {
-        let parents = [std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from), Some(PathBuf::from("/tmp"))];
+        let parents = [
+            std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from),
+            Some(PathBuf::from("/tmp")),
+        ];
         let base = parents.into_iter().flatten().find_map(|parent| {
             use std::os::unix::fs::PermissionsExt;
             let mut builder = tempfile::Builder::new();
-            builder.prefix("tw-").permissions(fs::Permissions::from_mode(0o700));
-            builder.tempdir_in(parent).ok().filter(|dir| fits(&dir.path().join("9999")))
+            builder
+                .prefix("tw-")
+                .permissions(fs::Permissions::from_mode(0o700));
+            builder
+                .tempdir_in(parent)
+                .ok()
+                .filter(|dir| fits(&dir.path().join("9999")))
         });
-        Self { base, scopes: Mutex::default() }
+        Self {
+            base,
+            scopes: Mutex::default(),
+        }
     }
 
     /// The directory for this scope, made at the first call.
@@ -64,8 +75,15 @@ impl Sharing {
             return Some(Arc::clone(shared));
         }
         let directory = base.path().join(scopes.len().to_string());
-        fs::DirBuilder::new().mode(0o700).create(&directory).ok().filter(|()| fits(&directory))?;
-        let shared = Arc::new(Shared { directory, sessions: Semaphore::new(SESSIONS) });
+        fs::DirBuilder::new()
+            .mode(0o700)
+            .create(&directory)
+            .ok()
+            .filter(|()| fits(&directory))?;
+        let shared = Arc::new(Shared {
+            directory,
+            sessions: Semaphore::new(SESSIONS),
+        });
         scopes.insert(scope.clone(), Arc::clone(&shared));
         Some(shared)
     }
@@ -84,7 +102,11 @@ impl Shared {
 
     /// Leaves connections that hang to themselves: the next command makes a new one.
     pub fn forget(&self) {
-        for socket in fs::read_dir(&self.directory).into_iter().flatten().flatten() {
+        for socket in fs::read_dir(&self.directory)
+            .into_iter()
+            .flatten()
+            .flatten()
+        {
             // One that is gone already is what was wanted.
             let _gone = fs::remove_file(socket.path());
         }
@@ -94,10 +116,14 @@ impl Shared {
 /// Whether connections to this address are ours to share: not where the user has a way of their
 /// own, and only with OpenSSH. A Secret's are always ours.
 pub async fn may_share(git: &Git, url: &RepoUrl, credential: &Credential) -> bool {
-    let Some(destination) = url.ssh_destination() else { return false };
+    let Some(destination) = url.ssh_destination() else {
+        return false;
+    };
     let is_user = matches!(credential, Credential::User);
     let has = |name: &str| git.env(name).is_some();
-    if is_user && (has("GIT_SSH_COMMAND") || has("GIT_SSH") || git.user_config("core.sshCommand").await) {
+    if is_user
+        && (has("GIT_SSH_COMMAND") || has("GIT_SSH") || git.user_config("core.sshCommand").await)
+    {
         return false;
     }
     let wait = Duration::from_secs(5);
@@ -109,7 +135,12 @@ pub async fn may_share(git: &Git, url: &RepoUrl, credential: &Credential) -> boo
         return true;
     }
     let mut asked = vec!["-G".to_owned()];
-    asked.extend(destination.port.into_iter().flat_map(|port| ["-p".to_owned(), port]));
+    asked.extend(
+        destination
+            .port
+            .into_iter()
+            .flat_map(|port| ["-p".to_owned(), port]),
+    );
     asked.push(destination.login);
     match git.run_other("ssh", &asked, wait).await {
         Some(said) => !said.stdout.lines().any(has_control_path),
@@ -118,7 +149,9 @@ pub async fn may_share(git: &Git, url: &RepoUrl, credential: &Credential) -> boo
 }
 
 fn has_control_path(line: &str) -> bool {
-    line.to_ascii_lowercase().strip_prefix("controlpath ").is_some_and(|path| path.trim() != "none")
+    line.to_ascii_lowercase()
+        .strip_prefix("controlpath ")
+        .is_some_and(|path| path.trim() != "none")
 }
 
 #[cfg(test)]
@@ -131,12 +164,23 @@ mod tests {
         let sharing = Sharing::new();
         let scope = |scope: &str| {
             let login = crate::git::credentials::Login::SshKey(String::new());
-            sharing.scope(&Credential::Secret { scope: scope.to_owned(), login }.scope()).unwrap()
+            sharing
+                .scope(
+                    &Credential::Secret {
+                        scope: scope.to_owned(),
+                        login,
+                    }
+                    .scope(),
+                )
+                .unwrap()
         };
         let (a, b) = (scope("a@1"), scope("b@1"));
         assert_ne!(a.directory, b.directory);
         assert_eq!(a.directory, scope("a@1").directory);
-        assert_eq!(fs::metadata(&a.directory).unwrap().permissions().mode() & 0o777, 0o700);
+        assert_eq!(
+            fs::metadata(&a.directory).unwrap().permissions().mode() & 0o777,
+            0o700
+        );
         assert!(!fits(Path::new(&format!("/{}", "x".repeat(60)))));
     }
 

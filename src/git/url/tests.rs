@@ -24,15 +24,27 @@ fn spellings_of_one_repository_are_equal() {
     let ssh = url("git@h.example:o/r.git").normalised();
     assert_eq!(ssh, url("ssh://git@h.example/o/r").normalised());
     assert_ne!(ssh, want);
-    assert_eq!(url("https://h.example:8443/o/r").normalised(), "https://h.example:8443/o/r");
-    assert_eq!(url("https://h.example/o/r?x=1").normalised(), "https://h.example/o/r?x=1");
-    assert_eq!(url("https://h.example/Org/Repo").normalised(), "https://h.example/Org/Repo");
+    assert_eq!(
+        url("https://h.example:8443/o/r").normalised(),
+        "https://h.example:8443/o/r"
+    );
+    assert_eq!(
+        url("https://h.example/o/r?x=1").normalised(),
+        "https://h.example/o/r?x=1"
+    );
+    assert_eq!(
+        url("https://h.example/Org/Repo").normalised(),
+        "https://h.example/Org/Repo"
+    );
     assert_ne!(url("/srv/r").normalised(), url("/srv/r.git").normalised());
 }
 
 #[test]
 fn kargos_own_table_holds() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/peer/kargo-urls.json");
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../shared/peer/kargo-urls.json"
+    );
     let Ok(text) = std::fs::read_to_string(path) else {
         println!("skipped: {path} is absent");
         return;
@@ -55,9 +67,15 @@ fn kargos_own_table_holds() {
 #[test]
 fn a_password_is_never_shown() {
     for (given, shown) in [
-        ("https://u:s3cret@h.example/o/r", "https://***@h.example/o/r"),
+        (
+            "https://u:s3cret@h.example/o/r",
+            "https://***@h.example/o/r",
+        ),
         ("https://t0ken@h.example/o/r", "https://***@h.example/o/r"),
-        ("ssh://git:s3cret@h.example/o/r", "ssh://git:***@h.example/o/r"),
+        (
+            "ssh://git:s3cret@h.example/o/r",
+            "ssh://git:***@h.example/o/r",
+        ),
         ("ssh://git@h.example/o/r", "ssh://git@h.example/o/r"),
         ("git@h.example:o/r", "git@h.example:o/r"),
     ] {
@@ -71,7 +89,10 @@ fn a_login_leaves_the_command_line() {
     let (shown, login) = url("https://u%40x:s3%2Fcret@h.example/o/r").for_command();
     assert_eq!(shown, "https://h.example/o/r");
     let login = login.unwrap();
-    assert_eq!((login.username.as_str(), login.password.as_str()), ("u@x", "s3/cret"));
+    assert_eq!(
+        (login.username.as_str(), login.password.as_str()),
+        ("u@x", "s3/cret")
+    );
     assert!(url("git@h.example:o/r").for_command().1.is_none());
 }
 
@@ -86,18 +107,41 @@ fn where_ssh_connects_to() {
         ("file:///srv/r", None),
     ] {
         let got = url(address).ssh_destination().map(|d| (d.login, d.port));
-        assert_eq!(got, want.map(|(l, p)| (l.to_owned(), p.map(str::to_owned))), "{address}");
+        assert_eq!(
+            got,
+            want.map(|(l, p)| (l.to_owned(), p.map(str::to_owned))),
+            "{address}"
+        );
     }
 }
 
 #[test]
 fn what_git_must_not_be_given() {
-    for bad in ["", "  ", "-x", "ext::sh -c x", "ftp://h/x", "../r", "o/r", "not even a url"] {
+    for bad in [
+        "",
+        "  ",
+        "-x",
+        "ext::sh -c x",
+        "ftp://h/x",
+        "../r",
+        "o/r",
+        "not even a url",
+    ] {
         assert!(bad.parse::<RepoUrl>().is_err(), "{bad:?}");
     }
-    for good in ["/srv/r.git", "file:///srv/r", "h:o/r", "ssh://git@h:22/o/r", "git://h/r", "https://[::1]:8/r"] {
+    for good in [
+        "/srv/r.git",
+        "file:///srv/r",
+        "h:o/r",
+        "ssh://git@h:22/o/r",
+        "git://h/r",
+        "https://[::1]:8/r",
+    ] {
         assert!(good.parse::<RepoUrl>().is_ok(), "{good:?}");
     }
-    let error = "ftp://u:s3cret@h/x".parse::<RepoUrl>().unwrap_err().to_string();
+    let error = "ftp://u:s3cret@h/x"
+        .parse::<RepoUrl>()
+        .unwrap_err()
+        .to_string();
     assert!(!error.contains("s3cret"), "{error}");
 }

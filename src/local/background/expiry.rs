@@ -32,9 +32,15 @@ fn last_seen(event: &Value) -> Option<Timestamp> {
         object::meta(event, "creationTimestamp"),
         event.get("lastTimestamp").and_then(Value::as_str),
         event.get("eventTime").and_then(Value::as_str),
-        event.pointer("/series/lastObservedTime").and_then(Value::as_str),
+        event
+            .pointer("/series/lastObservedTime")
+            .and_then(Value::as_str),
     ];
-    times.into_iter().flatten().filter_map(|text| text.parse().ok()).max()
+    times
+        .into_iter()
+        .flatten()
+        .filter_map(|text| text.parse().ok())
+        .max()
 }
 
 #[cfg(test)]
@@ -51,11 +57,18 @@ mod tests {
         let id = kind_id("events").unwrap();
         for (name, created, last) in [
             ("old", "2026-01-01T08:00:00Z", json!(null)),
-            ("repeated", "2026-01-01T08:00:00Z", json!("2026-01-01T11:30:00Z")),
+            (
+                "repeated",
+                "2026-01-01T08:00:00Z",
+                json!("2026-01-01T11:30:00Z"),
+            ),
             ("new", "2026-01-01T11:59:00Z", json!(null)),
         ] {
             let event = json!({"metadata": {"name": name, "creationTimestamp": created}, "lastTimestamp": last});
-            objects.set(&Key::new(id, "shop", name), Some(Arc::new(Stored::new(&event))));
+            objects.set(
+                &Key::new(id, "shop", name),
+                Some(Arc::new(Stored::new(&event))),
+            );
         }
         let now = "2026-01-01T12:00:00Z".parse().unwrap();
         let names: Vec<String> = due(&objects, now, Duration::from_secs(3600))

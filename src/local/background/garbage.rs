@@ -8,7 +8,12 @@ use crate::local::user::UserInfo;
 use serde_json::{Value, json};
 
 pub(super) fn due(objects: &Objects, changes: &Changes) -> Vec<Due> {
-    let orphaned = |stored: &Stored| stored.owners.iter().any(|owner| changes.gone.contains(&owner.uid));
+    let orphaned = |stored: &Stored| {
+        stored
+            .owners
+            .iter()
+            .any(|owner| changes.gone.contains(&owner.uid))
+    };
     if !changes.all && changes.gone.is_empty() {
         let touched = changes.touched.iter();
         return touched
@@ -39,8 +44,10 @@ fn verdict(objects: &Objects, key: &Key, stored: &Stored) -> Option<Due> {
     if stored.deleting || stored.owners.is_empty() {
         return None;
     }
-    let (there, gone): (Vec<&Owner>, Vec<&Owner>) =
-        stored.owners.iter().partition(|owner| is_there(objects, key, owner));
+    let (there, gone): (Vec<&Owner>, Vec<&Owner>) = stored
+        .owners
+        .iter()
+        .partition(|owner| is_there(objects, key, owner));
     let user = UserInfo::service_account("kube-system", "generic-garbage-collector");
     if gone.is_empty() {
         None
@@ -54,7 +61,9 @@ fn verdict(objects: &Objects, key: &Key, stored: &Stored) -> Option<Due> {
 
 /// A patch that takes owners away which are gone while others remain.
 fn without(object: &Value, gone: &[&Owner]) -> Value {
-    let references = object.pointer("/metadata/ownerReferences").and_then(Value::as_array);
+    let references = object
+        .pointer("/metadata/ownerReferences")
+        .and_then(Value::as_array);
     let kept: Vec<&Value> = references
         .into_iter()
         .flatten()

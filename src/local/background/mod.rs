@@ -117,7 +117,11 @@ impl Due {
             kind_id: self.key.kind,
             kind,
             namespace: self.key.namespace,
-            name: if creates { String::new() } else { self.key.name },
+            name: if creates {
+                String::new()
+            } else {
+                self.key.name
+            },
             action: self.action,
             part: self.part,
             user: self.user,
@@ -216,5 +220,7 @@ async fn perform(store: &Store, due: Vec<Due>) -> bool {
     let outcomes = stream::iter(due)
         .map(|due| due.perform_or_tell(store))
         .buffer_unordered(AT_ONCE);
-    outcomes.fold(false, |any, failed| async move { any || failed }).await
+    outcomes
+        .fold(false, |any, failed| async move { any || failed })
+        .await
 }

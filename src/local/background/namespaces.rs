@@ -45,6 +45,10 @@ fn finalize(key: &Key, stored: &Stored) -> Option<Due> {
     let patch = json!({"spec": {"finalizers": null}});
     Some(Due {
         part: Part::Finalize,
-        ..Due::new(key.clone(), Action::Patch(Patch::Merge(patch)), controller())
+        ..Due::new(
+            key.clone(),
+            Action::Patch(Patch::Merge(patch)),
+            controller(),
+        )
     })
 }

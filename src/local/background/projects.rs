@@ -49,8 +49,13 @@ fn has_finalizer(object: &Value) -> bool {
 }
 
 fn finalizers(object: &Value) -> Vec<&str> {
-    let list = object.pointer("/metadata/finalizers").and_then(Value::as_array);
-    list.into_iter().flatten().filter_map(Value::as_str).collect()
+    let list = object
+        .pointer("/metadata/finalizers")
+        .and_then(Value::as_array);
+    list.into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect()
 }
 
 fn is_projects(namespace: &Value) -> bool {
@@ -89,7 +94,11 @@ fn make(key: &Key, project: &Value, place: &Key, namespace: Option<&Value>) -> V
                 "finalizers": [FINALIZER],
             },
         });
-        return vec![Due::new(place.clone(), Action::Create(object), controller())];
+        return vec![Due::new(
+            place.clone(),
+            Action::Create(object),
+            controller(),
+        )];
     };
     let (ready, reason, message) = if object::is_deleting(namespace) {
         return Vec::new();
@@ -102,20 +111,30 @@ fn make(key: &Key, project: &Value, place: &Key, namespace: Option<&Value>) -> V
             "a namespace of this name exists and is not labelled kargo.akuity.io/project=true",
         )
     };
-    condition(key, project, ready, reason, message).into_iter().collect()
+    condition(key, project, ready, reason, message)
+        .into_iter()
+        .collect()
 }
 
 /// Sets the Ready condition where it says something else.
 fn condition(key: &Key, project: &Value, status: &str, reason: &str, message: &str) -> Option<Due> {
-    let conditions = project.pointer("/status/conditions").and_then(Value::as_array);
+    let conditions = project
+        .pointer("/status/conditions")
+        .and_then(Value::as_array);
     let conditions = conditions.cloned().unwrap_or_default();
     let is_ready = |c: &Value| c.get("type").and_then(Value::as_str) == Some("Ready");
     let old = conditions.iter().find(|c| is_ready(c));
-    let same = |field: &str, value: &str| old.is_some_and(|c| c.get(field).and_then(Value::as_str) == Some(value));
+    let same = |field: &str, value: &str| {
+        old.is_some_and(|c| c.get(field).and_then(Value::as_str) == Some(value))
+    };
     if same("status", status) && same("reason", reason) {
         return None;
     }
-    let mut all: Vec<Value> = conditions.iter().filter(|c| !is_ready(c)).cloned().collect();
+    let mut all: Vec<Value> = conditions
+        .iter()
+        .filter(|c| !is_ready(c))
+        .cloned()
+        .collect();
     all.push(json!({
         "type": "Ready",
         "status": status,

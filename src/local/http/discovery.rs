@@ -5,7 +5,10 @@ use serde_json::{Value, json};
 
 /// Groups that have no objects, only questions.
 const REVIEW_GROUPS: &[(&str, &[(&str, &str)])] = &[
-    ("authentication.k8s.io", &[("selfsubjectreviews", "SelfSubjectReview")]),
+    (
+        "authentication.k8s.io",
+        &[("selfsubjectreviews", "SelfSubjectReview")],
+    ),
     (
         "authorization.k8s.io",
         &[
@@ -78,7 +81,9 @@ pub(super) fn resources(group: &str, version: &str) -> Option<Value> {
             }
         }
     }
-    let reviews = REVIEW_GROUPS.iter().filter(|(g, _)| *g == group && version == "v1");
+    let reviews = REVIEW_GROUPS
+        .iter()
+        .filter(|(g, _)| *g == group && version == "v1");
     for (plural, kind) in reviews.flat_map(|(_, kinds)| kinds.iter()) {
         resources.push(json!({
             "name": plural, "singularName": kind.to_lowercase(), "namespaced": false,

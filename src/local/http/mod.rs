@@ -59,7 +59,11 @@ impl Call {
     fn content_type(&self) -> String {
         let value = self.headers.get(http::header::CONTENT_TYPE);
         let text = value.and_then(|value| value.to_str().ok()).unwrap_or("");
-        text.split(';').next().unwrap_or("").trim().to_ascii_lowercase()
+        text.split(';')
+            .next()
+            .unwrap_or("")
+            .trim()
+            .to_ascii_lowercase()
     }
 
     /// The body as JSON, or why not.
@@ -114,7 +118,9 @@ impl Front {
             Route::Discovery(document) => Ok(reply::json(200, document)),
             Route::Identity(what) => identity::review(&call, what),
             Route::Resource(place) => match call.method {
-                Method::GET if call.query.flag("watch") => watch::watch(&self.store, self.times, &call, &place),
+                Method::GET if call.query.flag("watch") => {
+                    watch::watch(&self.store, self.times, &call, &place)
+                }
                 Method::GET => read::read(&self.store, &call, &place),
                 _ => writes::write(&self.store, &call, &place).await,
             },
@@ -128,14 +134,15 @@ where
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
     let read = Limited::new(body, BODY_LIMIT).collect().await;
-    read.map(http_body_util::Collected::to_bytes).map_err(|error| {
-        if error.is::<http_body_util::LengthLimitError>() {
-            let message = format!("Request entity too large: limit is {BODY_LIMIT}");
-            ApiError::new(413, "RequestEntityTooLarge", message)
-        } else {
-            ApiError::bad_request(format!("reading the body of the request: {error}"))
-        }
-    })
+    read.map(http_body_util::Collected::to_bytes)
+        .map_err(|error| {
+            if error.is::<http_body_util::LengthLimitError>() {
+                let message = format!("Request entity too large: limit is {BODY_LIMIT}");
+                ApiError::new(413, "RequestEntityTooLarge", message)
+            } else {
+                ApiError::bad_request(format!("reading the body of the request: {error}"))
+            }
+        })
 }
 
 impl<B> tower::Service<Request<B>> for Front

@@ -78,13 +78,18 @@ pub(super) fn version(query: &Query) -> Result<Option<u64>, ApiError> {
     query
         .get("resourceVersion")
         .map(|text| {
-            text.parse()
-                .map_err(|_| ApiError::bad_request(format!("resourceVersion: Invalid value: {text:?}")))
+            text.parse().map_err(|_| {
+                ApiError::bad_request(format!("resourceVersion: Invalid value: {text:?}"))
+            })
         })
         .transpose()
 }
 
-pub(super) fn read(store: &Store, call: &Call, place: &Place) -> Result<Response<ReplyBody>, ApiError> {
+pub(super) fn read(
+    store: &Store,
+    call: &Call,
+    place: &Place,
+) -> Result<Response<ReplyBody>, ApiError> {
     let view = View::of(&call.headers);
     match &place.name {
         Some(name) => get(store, call, place, name, view),
@@ -92,7 +97,13 @@ pub(super) fn read(store: &Store, call: &Call, place: &Place) -> Result<Response
     }
 }
 
-fn get(store: &Store, call: &Call, place: &Place, name: &str, view: View) -> Result<Response<ReplyBody>, ApiError> {
+fn get(
+    store: &Store,
+    call: &Call,
+    place: &Place,
+    name: &str,
+    view: View,
+) -> Result<Response<ReplyBody>, ApiError> {
     match place.subresource.as_deref() {
         None => {}
         Some("status") if place.kind.status => {}
@@ -145,7 +156,11 @@ enum AtVersion {
 
 /// Which version is wanted, and the one that must exist for it. With a limit, a version without
 /// further word means exactly that one.
-fn wanted_version(query: &Query, page: Option<&Continue>, limited: bool) -> Result<(AtVersion, u64), ApiError> {
+fn wanted_version(
+    query: &Query,
+    page: Option<&Continue>,
+    limited: bool,
+) -> Result<(AtVersion, u64), ApiError> {
     let asked = version(query)?;
     let matching = query.get("resourceVersionMatch");
     if let Some(page) = page {
@@ -157,10 +172,14 @@ fn wanted_version(query: &Query, page: Option<&Continue>, limited: bool) -> Resu
         return Ok((AtVersion::Exactly(page.version), page.version));
     }
     match (matching, asked) {
-        (None, Some(version)) if limited && version != 0 => Ok((AtVersion::Exactly(version), version)),
+        (None, Some(version)) if limited && version != 0 => {
+            Ok((AtVersion::Exactly(version), version))
+        }
         (None | Some("NotOlderThan"), Some(version)) => Ok((AtVersion::Newest, version)),
         (None, None) => Ok((AtVersion::Newest, 0)),
-        (Some("Exact"), Some(version)) if version != 0 => Ok((AtVersion::Exactly(version), version)),
+        (Some("Exact"), Some(version)) if version != 0 => {
+            Ok((AtVersion::Exactly(version), version))
+        }
         (Some("Exact"), Some(_)) => Err(ApiError::bad_request(
             "resourceVersionMatch: Forbidden: resourceVersionMatch \"Exact\" is forbidden for resourceVersion \"0\"",
         )),
@@ -173,13 +192,20 @@ fn wanted_version(query: &Query, page: Option<&Continue>, limited: bool) -> Resu
     }
 }
 
-fn list(store: &Store, call: &Call, place: &Place, view: View) -> Result<Response<ReplyBody>, ApiError> {
+fn list(
+    store: &Store,
+    call: &Call,
+    place: &Place,
+    view: View,
+) -> Result<Response<ReplyBody>, ApiError> {
     let query = &call.query;
     let selector = selector(query)?;
     let page = query.get("continue").map(Continue::parse).transpose()?;
     let limit = query.number("limit")?.filter(|limit| *limit > 0);
     let (wanted, asked) = wanted_version(query, page.as_ref(), limit.is_some())?;
-    let limit = limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
+    let limit = limit.map_or(usize::MAX, |limit| {
+        usize::try_from(limit).unwrap_or(usize::MAX)
+    });
     let namespace = place.namespace.as_deref();
     store.forget_old();
     let (version, objects) = store.read(|state| {
@@ -203,7 +229,8 @@ fn list(store: &Store, call: &Call, place: &Place, view: View) -> Result<Respons
         .iter()
         .filter(|(key, _)| {
             page.as_ref().is_none_or(|page| {
-                (key.namespace.as_str(), key.name.as_str()) > (page.namespace.as_str(), page.name.as_str())
+                (key.namespace.as_str(), key.name.as_str())
+                    > (page.namespace.as_str(), page.name.as_str())
             })
         })
         .filter(|(key, stored)| selector.matches(key, &stored.labels));
@@ -230,14 +257,25 @@ fn list(store: &Store, call: &Call, place: &Place, view: View) -> Result<Respons
         }
     }
     let texts = items.iter().map(|(_, stored)| view.text(stored));
-    Ok(reply::text(200, list_text(place.kind, view, &metadata, texts)))
+    Ok(reply::text(
+        200,
+        list_text(place.kind, view, &metadata, texts),
+    ))
 }
 
 /// Puts a list together from objects that are text already.
-fn list_text(kind: &Kind, view: View, metadata: &Value, items: impl Iterator<Item = Bytes>) -> Bytes {
+fn list_text(
+    kind: &Kind,
+    view: View,
+    metadata: &Value,
+    items: impl Iterator<Item = Bytes>,
+) -> Bytes {
     let (list_kind, api_version) = match view {
         View::Whole => (format!("{}List", kind.kind), kind.api_version()),
-        View::Partial => ("PartialObjectMetadataList".to_owned(), "meta.k8s.io/v1".to_owned()),
+        View::Partial => (
+            "PartialObjectMetadataList".to_owned(),
+            "meta.k8s.io/v1".to_owned(),
+        ),
     };
     let head = format!(
         "{{\"kind\":{},\"apiVersion\":{},\"metadata\":{metadata},\"items\":[",

@@ -15,7 +15,8 @@ pub(crate) type ReplyBody = UnsyncBoxBody<Bytes, Infallible>;
 
 fn with(code: u16, content_type: &'static str, body: ReplyBody) -> Response<ReplyBody> {
     let mut response = Response::new(body);
-    *response.status_mut() = StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    *response.status_mut() =
+        StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     response
         .headers_mut()
         .insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
@@ -43,7 +44,11 @@ pub(super) fn refused(error: &ApiError) -> Response<ReplyBody> {
 pub(super) fn stream(chunks: impl Stream<Item = Bytes> + Send + 'static) -> Response<ReplyBody> {
     use futures::StreamExt as _;
     let frames = chunks.map(|chunk| Ok::<_, Infallible>(Frame::data(chunk)));
-    with(200, "application/json", BodyExt::boxed_unsync(StreamBody::new(frames)))
+    with(
+        200,
+        "application/json",
+        BodyExt::boxed_unsync(StreamBody::new(frames)),
+    )
 }
 
 /// Adds warnings for the client to show. One that a header cannot carry is left out.

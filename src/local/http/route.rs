@@ -54,15 +54,22 @@ impl Route {
             ["apis", group, version] => discovery::resources(group, version)
                 .map(Self::Discovery)
                 .ok_or_else(ApiError::no_such_path),
-            ["apis", "authentication.k8s.io", "v1", "selfsubjectreviews"] => Ok(Self::Identity(IdentityReview::Who)),
-            ["apis", "authorization.k8s.io", "v1", "selfsubjectaccessreviews"] => {
-                Ok(Self::Identity(IdentityReview::MayI))
+            ["apis", "authentication.k8s.io", "v1", "selfsubjectreviews"] => {
+                Ok(Self::Identity(IdentityReview::Who))
             }
+            [
+                "apis",
+                "authorization.k8s.io",
+                "v1",
+                "selfsubjectaccessreviews",
+            ] => Ok(Self::Identity(IdentityReview::MayI)),
             ["apis", "authorization.k8s.io", "v1", "subjectaccessreviews"] => {
                 Ok(Self::Identity(IdentityReview::MayThey))
             }
             ["api", version, rest @ ..] => Place::of("", version, rest).map(Self::Resource),
-            ["apis", group, version, rest @ ..] => Place::of(group, version, rest).map(Self::Resource),
+            ["apis", group, version, rest @ ..] => {
+                Place::of(group, version, rest).map(Self::Resource)
+            }
             _ => Err(ApiError::no_such_path()),
         }
     }
@@ -72,14 +79,17 @@ impl Place {
     fn of(group: &str, version: &str, parts: &[&str]) -> Result<Self, ApiError> {
         let (namespace, parts) = match parts {
             // The namespace itself, not something in it.
-            ["namespaces"] | ["namespaces", _] | ["namespaces", _, "status" | "finalize"] if group.is_empty() => {
+            ["namespaces"] | ["namespaces", _] | ["namespaces", _, "status" | "finalize"]
+                if group.is_empty() =>
+            {
                 (None, parts)
             }
             ["namespaces", namespace, rest @ ..] => (Some((*namespace).to_owned()), rest),
             _ => (None, parts),
         };
         let (plural, rest) = parts.split_first().ok_or_else(ApiError::no_such_path)?;
-        let (id, kind) = kinds::by_plural(group, version, plural).ok_or_else(ApiError::no_such_path)?;
+        let (id, kind) =
+            kinds::by_plural(group, version, plural).ok_or_else(ApiError::no_such_path)?;
         let (name, subresource) = match rest {
             [] => (None, None),
             [name] => (Some((*name).to_owned()), None),
@@ -100,7 +110,11 @@ impl Place {
         } else {
             !scoped
         };
-        if fits { Ok(place) } else { Err(ApiError::no_such_path()) }
+        if fits {
+            Ok(place)
+        } else {
+            Err(ApiError::no_such_path())
+        }
     }
 }
 
@@ -124,7 +138,9 @@ impl Query {
     /// The value of a parameter; an empty one is as good as none.
     pub(super) fn get(&self, name: &str) -> Option<&str> {
         let found = self.0.iter().find(|(n, _)| n == name);
-        found.map(|(_, value)| value.as_str()).filter(|v| !v.is_empty())
+        found
+            .map(|(_, value)| value.as_str())
+            .filter(|v| !v.is_empty())
     }
 
     pub(super) fn flag(&self, name: &str) -> bool {
@@ -135,8 +151,9 @@ impl Query {
     pub(super) fn number(&self, name: &str) -> Result<Option<u64>, ApiError> {
         self.get(name)
             .map(|text| {
-                text.parse()
-                    .map_err(|_| ApiError::bad_request(format!("Invalid value: {text:?}: {name} is a number")))
+                text.parse().map_err(|_| {
+                    ApiError::bad_request(format!("Invalid value: {text:?}: {name} is a number"))
+                })
             })
             .transpose()
     }
@@ -187,7 +204,9 @@ mod tests {
 
     #[test]
     fn paths() {
-        let of = |a: &str, b: &str, c: &str, d: &str| Some((a.to_owned(), b.to_owned(), c.to_owned(), d.to_owned()));
+        let of = |a: &str, b: &str, c: &str, d: &str| {
+            Some((a.to_owned(), b.to_owned(), c.to_owned(), d.to_owned()))
+        };
         for (path, expected) in [
             (
                 "/apis/kargo.akuity.io/v1alpha1/promotions",
@@ -211,13 +230,19 @@ mod tests {
                 "/api/v1/namespaces/shop/finalize",
                 of("namespaces", "", "shop", "finalize"),
             ),
-            ("/api/v1/namespaces/shop/secrets", of("secrets", "shop", "", "")),
+            (
+                "/api/v1/namespaces/shop/secrets",
+                of("secrets", "shop", "", ""),
+            ),
             (
                 "/api/v1/namespaces/shop/secrets/a%2Eb",
                 of("secrets", "shop", "a.b", ""),
             ),
             ("/apis/kargo.akuity.io/v1alpha1/promotions/p", None),
-            ("/apis/kargo.akuity.io/v1alpha1/namespaces/shop/projects", None),
+            (
+                "/apis/kargo.akuity.io/v1alpha1/namespaces/shop/projects",
+                None,
+            ),
             ("/apis/kargo.akuity.io/v1/promotions", None),
             ("/apis/kargo.akuity.io/v1alpha1/ships", None),
             ("/nonsense", None),

@@ -55,7 +55,9 @@ pub(super) fn watch(
         }
         selector = selector.and_name(name);
     }
-    let timeout = query.number("timeoutSeconds")?.filter(|seconds| *seconds > 0);
+    let timeout = query
+        .number("timeoutSeconds")?
+        .filter(|seconds| *seconds > 0);
     let timeout = timeout.map_or(times.timeout, Duration::from_secs);
     let bookmarks = query.flag("allowWatchBookmarks").then_some(times.bookmarks);
     let start = Start::of(call)?;
@@ -149,7 +151,10 @@ impl Watch {
                 }
                 self.sent = version;
             }
-            Start::WithObjects { min_version, marked } => {
+            Start::WithObjects {
+                min_version,
+                marked,
+            } => {
                 if min_version > state.version {
                     return Err(ApiError::too_large_version(min_version, state.version));
                 }
@@ -175,10 +180,13 @@ impl Watch {
     }
 
     fn bookmark(&mut self, ends_initial_events: bool) {
-        let mut metadata = json!({"resourceVersion": self.sent.to_string(), "creationTimestamp": null});
+        let mut metadata =
+            json!({"resourceVersion": self.sent.to_string(), "creationTimestamp": null});
         if ends_initial_events {
-            object::map_mut(&mut metadata)
-                .insert("annotations".to_owned(), json!({"k8s.io/initial-events-end": "true"}));
+            object::map_mut(&mut metadata).insert(
+                "annotations".to_owned(),
+                json!({"k8s.io/initial-events-end": "true"}),
+            );
         }
         let object = json!({
             "kind": self.kind.kind,

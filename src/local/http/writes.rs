@@ -14,7 +14,11 @@ use serde_json::{Value, json};
 /// Deletions of a collection that are under way at the same time: they share commits.
 const AT_ONCE: usize = 50;
 
-pub(super) async fn write(store: &Store, call: &Call, place: &Place) -> Result<Response<ReplyBody>, ApiError> {
+pub(super) async fn write(
+    store: &Store,
+    call: &Call,
+    place: &Place,
+) -> Result<Response<ReplyBody>, ApiError> {
     let part = part(place)?;
     if place.kind.namespaced && place.namespace.is_none() {
         return Err(ApiError::method_not_allowed());
@@ -48,7 +52,13 @@ pub(super) async fn write(store: &Store, call: &Call, place: &Place) -> Result<R
     Ok(response)
 }
 
-fn request(call: &Call, place: &Place, action: Action, part: Part, dry_run: bool) -> Result<WriteRequest, ApiError> {
+fn request(
+    call: &Call,
+    place: &Place,
+    action: Action,
+    part: Part,
+    dry_run: bool,
+) -> Result<WriteRequest, ApiError> {
     let strict = match call.query.get("fieldValidation") {
         None | Some("Warn" | "Ignore") => false,
         Some("Strict") => true,
@@ -103,7 +113,9 @@ fn delete_options(call: &Call) -> Result<(DeleteOptions, bool), ApiError> {
         value.filter(|text| !text.is_empty()).map(str::to_owned)
     };
     let policy = text("/propagationPolicy");
-    let policy = policy.as_deref().or_else(|| call.query.get("propagationPolicy"));
+    let policy = policy
+        .as_deref()
+        .or_else(|| call.query.get("propagationPolicy"));
     let keeps = policy == Some("Orphan")
         || body.get("orphanDependents") == Some(&Value::Bool(true))
         || call.query.flag("orphanDependents");
@@ -147,14 +159,20 @@ async fn delete_collection(
         };
         let action = Action::Delete(options.clone());
         async move {
-            match store.write(request(call, &one, action, Part::Main, dry_run)?).await {
+            match store
+                .write(request(call, &one, action, Part::Main, dry_run)?)
+                .await
+            {
                 Ok(_) => Ok(Some(object)),
                 Err(error) if error.code == 404 => Ok(None),
                 Err(error) => Err(error),
             }
         }
     });
-    let deleted: Vec<Option<Value>> = stream::iter(deletions).buffered(AT_ONCE).try_collect().await?;
+    let deleted: Vec<Option<Value>> = stream::iter(deletions)
+        .buffered(AT_ONCE)
+        .try_collect()
+        .await?;
     let items: Vec<Value> = deleted.into_iter().flatten().collect();
     Ok(reply::json(
         200,

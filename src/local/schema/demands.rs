@@ -49,7 +49,9 @@ pub(super) fn check(kind: &Kind, object: &Value, old: Option<&Value>, causes: &m
 
 /// Whether there is a value that is not an empty text; a cause if not.
 fn needs(object: &Value, pointer: &str, causes: &mut Vec<Cause>) -> bool {
-    let there = object.pointer(pointer).is_some_and(|value| value.as_str() != Some(""));
+    let there = object
+        .pointer(pointer)
+        .is_some_and(|value| value.as_str() != Some(""));
     if !there {
         causes.push(Cause::required(dotted(pointer)));
     }
@@ -61,15 +63,22 @@ fn dotted(pointer: &str) -> String {
 }
 
 fn is_filled_list(value: Option<&Value>) -> bool {
-    value.and_then(Value::as_array).is_some_and(|list| !list.is_empty())
+    value
+        .and_then(Value::as_array)
+        .is_some_and(|list| !list.is_empty())
 }
 
 fn too_few(field: &str) -> Cause {
-    Cause::invalid(field, format!("0: {field} in body should have at least 1 items"))
+    Cause::invalid(
+        field,
+        format!("0: {field} in body should have at least 1 items"),
+    )
 }
 
 fn is_set(object: &Value, field: &str) -> bool {
-    object.get(field).is_some_and(|value| value.as_str() != Some(""))
+    object
+        .get(field)
+        .is_some_and(|value| value.as_str() != Some(""))
 }
 
 fn promotion(object: &Value, causes: &mut Vec<Cause>) {
@@ -110,7 +119,10 @@ fn stage(object: &Value, causes: &mut Vec<Cause>) {
     if !needs(object, "/spec", causes) {
         return;
     }
-    match object.pointer("/spec/requestedFreight").and_then(Value::as_array) {
+    match object
+        .pointer("/spec/requestedFreight")
+        .and_then(Value::as_array)
+    {
         None => causes.push(Cause::required("spec.requestedFreight")),
         Some(list) if list.is_empty() => causes.push(too_few("spec.requestedFreight")),
         Some(_) => {}
@@ -136,7 +148,9 @@ fn template_step(step: &Value, field: &str, causes: &mut Vec<Cause>) {
             "\"object\": exactly one of uses and task must be given",
         ));
     }
-    if is_set(step, "task") && (step.get("continueOnError") == Some(&Value::Bool(true)) || is_set(step, "retry")) {
+    if is_set(step, "task")
+        && (step.get("continueOnError") == Some(&Value::Bool(true)) || is_set(step, "retry"))
+    {
         causes.push(Cause::invalid(
             field,
             "\"object\": a step with a task has neither continueOnError nor retry",
@@ -166,7 +180,9 @@ fn task(object: &Value, causes: &mut Vec<Cause>) {
 }
 
 fn project_config(object: &Value, causes: &mut Vec<Cause>) {
-    let policies = object.pointer("/spec/promotionPolicies").and_then(Value::as_array);
+    let policies = object
+        .pointer("/spec/promotionPolicies")
+        .and_then(Value::as_array);
     for (index, policy) in policies.into_iter().flatten().enumerate() {
         if is_set(policy, "stage") == is_set(policy, "stageSelector") {
             causes.push(Cause::invalid(
@@ -191,9 +207,15 @@ fn approval(object: &Value, old: Option<&Value>, causes: &mut Vec<Cause>) {
         for field in ["request", "requestUid", "stage", "decision", "user"] {
             needs(object, &format!("/spec/{field}"), causes);
         }
-        let message = object.pointer("/spec/message").and_then(Value::as_str).unwrap_or("");
+        let message = object
+            .pointer("/spec/message")
+            .and_then(Value::as_str)
+            .unwrap_or("");
         if message.len() > 4096 {
-            causes.push(Cause::too_long("spec.message", "may not be more than 4096 bytes"));
+            causes.push(Cause::too_long(
+                "spec.message",
+                "may not be more than 4096 bytes",
+            ));
         }
         let groups = object.pointer("/spec/groups").and_then(Value::as_array);
         if groups.is_some_and(|list| list.len() > 16) {

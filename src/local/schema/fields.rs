@@ -187,7 +187,10 @@ fn one_of(object: &Value, path: &str, field: &str, known: &[&str], causes: &mut 
         causes.push(Cause::unsupported(
             format!("{path}.{field}"),
             &format!("{found:?}"),
-            &known.iter().map(|word| format!("{word:?}")).collect::<Vec<_>>(),
+            &known
+                .iter()
+                .map(|word| format!("{word:?}"))
+                .collect::<Vec<_>>(),
         ));
     }
 }
@@ -197,7 +200,13 @@ fn origin(object: &Value, path: &str, causes: &mut Vec<Cause>) {
 }
 
 fn task(object: &Value, path: &str, causes: &mut Vec<Cause>) {
-    one_of(object, path, "kind", &["PromotionTask", "ClusterPromotionTask"], causes);
+    one_of(
+        object,
+        path,
+        "kind",
+        &["PromotionTask", "ClusterPromotionTask"],
+        causes,
+    );
     if let Some(name) = object
         .get("name")
         .and_then(Value::as_str)
@@ -211,7 +220,13 @@ fn task(object: &Value, path: &str, causes: &mut Vec<Cause>) {
 }
 
 fn condition(object: &Value, path: &str, causes: &mut Vec<Cause>) {
-    one_of(object, path, "status", &["True", "False", "Unknown"], causes);
+    one_of(
+        object,
+        path,
+        "status",
+        &["True", "False", "Unknown"],
+        causes,
+    );
     let reason = object.get("reason").and_then(Value::as_str).unwrap_or("A");
     let inner = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | ',' | ':');
     let fits = reason.len() <= 1024

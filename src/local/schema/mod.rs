@@ -41,7 +41,9 @@ struct Schemas {
 fn schemas() -> &'static Schemas {
     static SCHEMAS: OnceLock<Schemas> = OnceLock::new();
     SCHEMAS.get_or_init(|| Schemas {
-        kinds: super::kinds::all().map(|(id, kind)| (id, typing(kind))).collect(),
+        kinds: super::kinds::all()
+            .map(|(id, kind)| (id, typing(kind)))
+            .collect(),
         metadata: metadata_shape(),
     })
 }
@@ -71,7 +73,9 @@ fn retype<T: DeserializeOwned + Serialize>(object: Value) -> Result<Value, serde
 
 fn metadata_shape() -> Shape {
     let settings = SchemaSettings::openapi3().with(|s| s.inline_subschemas = true);
-    let schema = settings.into_generator().into_root_schema_for::<ObjectMeta>();
+    let schema = settings
+        .into_generator()
+        .into_root_schema_for::<ObjectMeta>();
     Shape::compile(schema.as_value())
 }
 
@@ -82,14 +86,22 @@ pub(crate) type Dropped = Vec<String>;
 /// defaults as the definition has them.
 ///
 /// The error is the 400 of an object that cannot be read as its kind at all.
-pub(crate) fn conform(id: KindId, kind: &Kind, object: &mut Value, dropped: &mut Dropped) -> Result<(), ApiError> {
+pub(crate) fn conform(
+    id: KindId,
+    kind: &Kind,
+    object: &mut Value,
+    dropped: &mut Dropped,
+) -> Result<(), ApiError> {
     let all = schemas();
     if let Some(metadata) = object.get_mut("metadata") {
         let mut causes = Vec::new();
         all.metadata.prune(metadata, "metadata", dropped);
         all.metadata.check(metadata, "metadata", &mut causes);
         if let Some(cause) = causes.first() {
-            return Err(unreadable(kind, format!("{}: {}", cause.field, cause.message)));
+            return Err(unreadable(
+                kind,
+                format!("{}: {}", cause.field, cause.message),
+            ));
         }
     }
     match all.kinds.get(&id) {

@@ -73,7 +73,11 @@ impl Shape {
             return Self::Any;
         }
         let is_time = schema.get("format").and_then(Value::as_str) == Some("date-time");
-        Self::Scalar { types, values, is_time }
+        Self::Scalar {
+            types,
+            values,
+            is_time,
+        }
     }
 
     fn fields(schema: &Map<String, Value>, fields: &Map<String, Value>) -> Self {
@@ -94,7 +98,13 @@ impl Shape {
         let (Self::Fields { fields, .. }, Some(map)) = (self, object.as_object_mut()) else {
             return;
         };
-        prune_fields(fields, map, "", &["apiVersion", "kind", "metadata"], dropped);
+        prune_fields(
+            fields,
+            map,
+            "",
+            &["apiVersion", "kind", "metadata"],
+            dropped,
+        );
     }
 
     /// Removes unknown fields, and nulls where the definition does not allow them (nowhere outside
@@ -194,9 +204,18 @@ impl Shape {
                     shape.check(item, &format!("{path}[{index}]"), causes);
                 }
             }
-            (Self::Fields { .. } | Self::Map(_), other) => causes.push(wrong(path, "object", other)),
+            (Self::Fields { .. } | Self::Map(_), other) => {
+                causes.push(wrong(path, "object", other))
+            }
             (Self::List(_), other) => causes.push(wrong(path, "array", other)),
-            (Self::Scalar { types, values, is_time }, value) => {
+            (
+                Self::Scalar {
+                    types,
+                    values,
+                    is_time,
+                },
+                value,
+            ) => {
                 if !types.is_empty() && !types.iter().any(|t| is_of(t, value)) {
                     causes.push(wrong(path, &types.join(" or "), value));
                 } else if !values.is_empty() && !values.contains(value) {
@@ -242,7 +261,11 @@ fn is_type_meta(name: &str) -> bool {
 }
 
 fn list<'a>(schema: &'a Map<String, Value>, field: &str) -> impl Iterator<Item = &'a Value> {
-    schema.get(field).and_then(Value::as_array).into_iter().flatten()
+    schema
+        .get(field)
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
 }
 
 /// The one schema behind `allOf`, or behind `anyOf` with null: how an optional type is written.
@@ -250,7 +273,9 @@ fn only_alternative(schema: &Map<String, Value>) -> Option<&Value> {
     for word in ["allOf", "anyOf", "oneOf"] {
         let mut real = list(schema, word).filter(|s| {
             let is_null = s.get("type").and_then(Value::as_str) == Some("null");
-            let only_null = s.get("enum").is_some_and(|e| *e == serde_json::json!([null]));
+            let only_null = s
+                .get("enum")
+                .is_some_and(|e| *e == serde_json::json!([null]));
             !is_null && !only_null
         });
         if let (Some(one), None) = (real.next(), real.next()) {

@@ -41,8 +41,14 @@ fn unknown_fields_vanish_and_arbitrary_json_stays() {
             "status.stepExecutionMetadata[0].foo"
         ]
     );
-    assert_eq!(object["spec"]["steps"][0]["config"], json!({"deep": {"x": [null, 1]}}));
-    assert_eq!(object["status"]["state"]["tidewaiter.dev"], json!({"trees": []}));
+    assert_eq!(
+        object["spec"]["steps"][0]["config"],
+        json!({"deep": {"x": [null, 1]}})
+    );
+    assert_eq!(
+        object["status"]["state"]["tidewaiter.dev"],
+        json!({"trees": []})
+    );
     assert_eq!(object["metadata"]["labels"], json!({"a": "b"}));
 }
 
@@ -50,7 +56,9 @@ fn unknown_fields_vanish_and_arbitrary_json_stays() {
 fn nulls_vanish_from_fields_and_are_refused_in_lists() {
     let (object, _, _) = conformed(
         "promotions",
-        promotion(json!({"stage": "prod", "freight": "f", "vars": null, "steps": [{"uses": "x", "as": null}]})),
+        promotion(
+            json!({"stage": "prod", "freight": "f", "vars": null, "steps": [{"uses": "x", "as": null}]}),
+        ),
     );
     assert_eq!(
         object["spec"],
@@ -60,7 +68,10 @@ fn nulls_vanish_from_fields_and_are_refused_in_lists() {
         "promotions",
         promotion(json!({"stage": "prod", "freight": "f", "steps": [null]})),
     );
-    assert!(causes.iter().any(|c| c.field == "spec.steps[0]"), "{causes:?}");
+    assert!(
+        causes.iter().any(|c| c.field == "spec.steps[0]"),
+        "{causes:?}"
+    );
 }
 
 #[test]
@@ -74,7 +85,10 @@ fn demands_of_a_promotion() {
             json!({"stage": "s", "freight": "f", "origin": origin, "steps": steps}),
             "spec",
         ),
-        (json!({"stage": "s", "freight": "f", "steps": []}), "spec.steps"),
+        (
+            json!({"stage": "s", "freight": "f", "steps": []}),
+            "spec.steps",
+        ),
         (json!({"stage": "s", "freight": "f"}), "spec.steps"),
         (
             json!({"stage": "s", "freight": "f", "steps": [{"task": {"name": "t"}}]}),
@@ -84,10 +98,16 @@ fn demands_of_a_promotion() {
             json!({"stage": "s", "origin": {"kind": "Ship", "name": "w"}, "steps": steps}),
             "spec.origin.kind",
         ),
-        (json!({"stage": 5, "freight": "f", "steps": steps}), "spec.stage"),
+        (
+            json!({"stage": 5, "freight": "f", "steps": steps}),
+            "spec.stage",
+        ),
     ] {
         let (_, _, causes) = conformed("promotions", promotion(spec.clone()));
-        assert!(causes.iter().any(|c| c.field == field), "{spec}: {causes:?}");
+        assert!(
+            causes.iter().any(|c| c.field == field),
+            "{spec}: {causes:?}"
+        );
     }
     let (_, _, causes) = conformed(
         "promotions",
@@ -115,7 +135,10 @@ fn conditions_are_told_apart_by_type() {
         json!({"metadata": {"name": "s"}, "spec": {"requestedFreight": [{"origin": {"kind": "Warehouse", "name": "w"}, "sources": {"direct": true}}]},
             "status": {"conditions": [{"type": "Ready", "status": "True"}, {"type": "Ready", "status": "False"}]}}),
     );
-    assert!(causes.iter().any(|c| c.field == "status.conditions[1]"), "{causes:?}");
+    assert!(
+        causes.iter().any(|c| c.field == "status.conditions[1]"),
+        "{causes:?}"
+    );
 }
 
 #[test]
@@ -124,7 +147,10 @@ fn core_kinds_go_through_their_types() {
         "secrets",
         json!({"metadata": {"name": "s"}, "stringData": {"password": "hunter2"}, "data": {"user": "YW5u"}, "odd": 1}),
     );
-    assert_eq!(object["data"], json!({"password": "aHVudGVyMg==", "user": "YW5u"}));
+    assert_eq!(
+        object["data"],
+        json!({"password": "aHVudGVyMg==", "user": "YW5u"})
+    );
     assert_eq!(object.get("odd"), None);
     assert_eq!(object.get("stringData"), None);
 
@@ -163,7 +189,11 @@ fn arbitrary_json_is_kept_where_kargo_keeps_it() {
     for (plural, expected) in [
         (
             "promotions",
-            vec!["spec.steps.config", "status.healthChecks.config", "status.state"],
+            vec![
+                "spec.steps.config",
+                "status.healthChecks.config",
+                "status.state",
+            ],
         ),
         ("promotiontasks", vec!["spec.steps.config"]),
         ("warehouses", vec!["spec.subscriptions"]),
@@ -232,8 +262,14 @@ fn parts_are_checked_wherever_they_are_built_in() {
             json!({"conditions": [{"type": "Ready", "status": "True"}]}),
             "status.conditions[0].reason",
         ),
-        (with("reason", json!("two words")), "status.conditions[0].reason"),
-        (with("status", json!("Maybe")), "status.conditions[0].status"),
+        (
+            with("reason", json!("two words")),
+            "status.conditions[0].reason",
+        ),
+        (
+            with("status", json!("Maybe")),
+            "status.conditions[0].status",
+        ),
         (
             with("lastTransitionTime", json!("yesterday")),
             "status.conditions[0].lastTransitionTime",
@@ -246,18 +282,25 @@ fn parts_are_checked_wherever_they_are_built_in() {
             json!({"lastPromotion": {"name": "p", "status": {"freight": {"name": "f", "origin": {"kind": "", "name": ""}}}}}),
             "status.lastPromotion.status.freight.origin.kind",
         ),
-        (json!({"lastPromotion": {"status": {}}}), "status.lastPromotion.name"),
+        (
+            json!({"lastPromotion": {"status": {}}}),
+            "status.lastPromotion.name",
+        ),
         (
             json!({"freightHistory": [{"id": "x", "items": {"Warehouse/w": {"origin": {"kind": "Warehouse"}}}}]}),
             "status.freightHistory[0].items[Warehouse/w].origin.name",
         ),
     ] {
         let causes = stage(status.clone());
-        assert!(causes.iter().any(|c| c.field == field), "{status}: {causes:?}");
+        assert!(
+            causes.iter().any(|c| c.field == field),
+            "{status}: {causes:?}"
+        );
     }
     // Arbitrary JSON is nobody's business.
     let spec = json!({"stage": "s", "freight": "f", "steps": [{"uses": "x", "config": {"vars": [{}], "origin": {}}}]});
     assert_eq!(conformed("promotions", promotion(spec)).2, vec![]);
-    let spec = json!({"stage": "s", "freight": "f", "vars": [{"name": "1st"}], "steps": [{"uses": "x"}]});
+    let spec =
+        json!({"stage": "s", "freight": "f", "vars": [{"name": "1st"}], "steps": [{"uses": "x"}]});
     assert!(!conformed("promotions", promotion(spec)).2.is_empty());
 }

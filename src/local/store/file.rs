@@ -109,7 +109,9 @@ impl Disk {
         }
         let content = std::fs::read(path).map_err(io)?;
         let loaded = check_copy(path, content)?;
-        let database = builder().open(path).map_err(|error| not_opened(path, error))?;
+        let database = builder()
+            .open(path)
+            .map_err(|error| not_opened(path, error))?;
         Ok((Self { database }, loaded))
     }
 
@@ -129,7 +131,8 @@ impl Disk {
 
     /// Stores the events of a batch in one durable transaction.
     pub(crate) fn commit(&self, events: &[Event]) -> Result<(), CommitFailed> {
-        self.commit_or(events).map_err(|error| CommitFailed(Box::new(error)))
+        self.commit_or(events)
+            .map_err(|error| CommitFailed(Box::new(error)))
     }
 
     fn commit_or(&self, events: &[Event]) -> Result<(), redb::Error> {
@@ -143,13 +146,18 @@ impl Disk {
             for event in events {
                 let key = file_key(&event.key);
                 match &event.after {
-                    Some(stored) => objects.insert(key.as_str(), sealed(&key, &stored.text).as_slice())?,
+                    Some(stored) => {
+                        objects.insert(key.as_str(), sealed(&key, &stored.text).as_slice())?
+                    }
                     None => objects.remove(key.as_str())?,
                 };
             }
             let mut facts = transaction.open_table(FACTS)?;
             let version = last.version.to_string();
-            facts.insert(VERSION_FACT, sealed(VERSION_FACT, version.as_bytes()).as_slice())?;
+            facts.insert(
+                VERSION_FACT,
+                sealed(VERSION_FACT, version.as_bytes()).as_slice(),
+            )?;
         }
         transaction.commit()?;
         Ok(())
@@ -176,7 +184,9 @@ fn not_opened(path: &Path, error: impl Into<redb::Error>) -> OpenError {
             path: path.to_owned(),
             source,
         },
-        redb::Error::DatabaseAlreadyOpen => OpenError::InUse { path: path.to_owned() },
+        redb::Error::DatabaseAlreadyOpen => OpenError::InUse {
+            path: path.to_owned(),
+        },
         other => damaged(path, &other),
     }
 }
@@ -213,7 +223,10 @@ fn stamp(database: &Database) -> Result<(), redb::Error> {
         transaction.open_table(OBJECTS)?;
         let mut facts = transaction.open_table(FACTS)?;
         let format = format!("{MAGIC}{FORMAT}");
-        facts.insert(FORMAT_FACT, sealed(FORMAT_FACT, format.as_bytes()).as_slice())?;
+        facts.insert(
+            FORMAT_FACT,
+            sealed(FORMAT_FACT, format.as_bytes()).as_slice(),
+        )?;
         facts.insert(VERSION_FACT, sealed(VERSION_FACT, b"1").as_slice())?;
     }
     transaction.commit()?;
@@ -223,7 +236,12 @@ fn stamp(database: &Database) -> Result<(), redb::Error> {
 /// `resource/namespace/name`: none of the three can hold a slash.
 fn file_key(key: &Key) -> String {
     let kind = kinds::by_id(key.kind).map(|kind| kind.resource());
-    format!("{}/{}/{}", kind.unwrap_or_default(), key.namespace, key.name)
+    format!(
+        "{}/{}/{}",
+        kind.unwrap_or_default(),
+        key.namespace,
+        key.name
+    )
 }
 
 fn parse_file_key(text: &str) -> Option<Key> {
@@ -258,10 +276,13 @@ fn unsealed<'a>(key: &str, value: &'a [u8]) -> Option<&'a [u8]> {
 /// Reads everything from a copy of the file, in memory.
 fn check_copy(path: &Path, content: Vec<u8>) -> Result<Loaded, OpenError> {
     if !content.starts_with(REDB_MAGIC) {
-        return Err(OpenError::Foreign { path: path.to_owned() });
+        return Err(OpenError::Foreign {
+            path: path.to_owned(),
+        });
     }
     let read = AssertUnwindSafe(|| read_copy(path, content));
-    std::panic::catch_unwind(read).unwrap_or_else(|_| Err(damaged(path, &"its structure cannot be read")))
+    std::panic::catch_unwind(read)
+        .unwrap_or_else(|_| Err(damaged(path, &"its structure cannot be read")))
 }
 
 fn read_copy(path: &Path, content: Vec<u8>) -> Result<Loaded, OpenError> {
@@ -275,7 +296,9 @@ fn read_copy(path: &Path, content: Vec<u8>) -> Result<Loaded, OpenError> {
         Ok(facts) => facts,
         Err(redb::TableError::Storage(error)) => return Err(broken(&error)),
         Err(_) => {
-            return Err(OpenError::Foreign { path: path.to_owned() });
+            return Err(OpenError::Foreign {
+                path: path.to_owned(),
+            });
         }
     };
     let fact = |name: &str| -> Result<String, OpenError> {
@@ -296,18 +319,26 @@ fn read_copy(path: &Path, content: Vec<u8>) -> Result<Loaded, OpenError> {
             });
         }
         None => {
-            return Err(OpenError::Foreign { path: path.to_owned() });
+            return Err(OpenError::Foreign {
+                path: path.to_owned(),
+            });
         }
     }
     let version = fact(VERSION_FACT)?
         .parse()
         .map_err(|error: std::num::ParseIntError| broken(&error))?;
     let mut objects = Objects::default();
-    let table = transaction.open_table(OBJECTS).map_err(|error| broken(&error))?;
+    let table = transaction
+        .open_table(OBJECTS)
+        .map_err(|error| broken(&error))?;
     for entry in table.iter().map_err(|error| broken(&error))? {
         let (key, value) = entry.map_err(|error| broken(&error))?;
-        let (name, stored) = read_object(key.value(), value.value())
-            .ok_or_else(|| broken(&format!("the object {:?} is not what was stored", key.value())))?;
+        let (name, stored) = read_object(key.value(), value.value()).ok_or_else(|| {
+            broken(&format!(
+                "the object {:?} is not what was stored",
+                key.value()
+            ))
+        })?;
         objects.set(&name, Some(Arc::new(stored)));
     }
     Ok(Loaded { objects, version })
@@ -329,14 +360,19 @@ struct Copy {
 
 impl std::fmt::Debug for Copy {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Copy").field("most", &self.most).finish_non_exhaustive()
+        f.debug_struct("Copy")
+            .field("most", &self.most)
+            .finish_non_exhaustive()
     }
 }
 
 impl Copy {
     fn new(content: Vec<u8>) -> Self {
         Self {
-            most: content.len().saturating_mul(2).saturating_add(64 * 1024 * 1024),
+            most: content
+                .len()
+                .saturating_mul(2)
+                .saturating_add(64 * 1024 * 1024),
             content: RwLock::new(content),
         }
     }
@@ -353,7 +389,11 @@ fn outside() -> std::io::Error {
 
 impl redb::StorageBackend for Copy {
     fn len(&self) -> Result<u64, std::io::Error> {
-        Ok(self.content.read().unwrap_or_else(PoisonError::into_inner).len() as u64)
+        Ok(self
+            .content
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .len() as u64)
     }
 
     fn read(&self, offset: u64, out: &mut [u8]) -> Result<(), std::io::Error> {

@@ -66,7 +66,11 @@ impl Objects {
     }
 
     /// Objects of a kind in order, in one namespace or in all.
-    pub(crate) fn range(&self, kind: KindId, namespace: Option<&str>) -> impl Iterator<Item = (&Key, &Arc<Stored>)> {
+    pub(crate) fn range(
+        &self,
+        kind: KindId,
+        namespace: Option<&str>,
+    ) -> impl Iterator<Item = (&Key, &Arc<Stored>)> {
         let from = Key::new(kind, namespace.unwrap_or(""), "");
         self.map
             .range(from..Key::new(kind.next(), "", ""))
@@ -101,13 +105,17 @@ impl View for Objects {
         let Some((kind, _)) = kinds::by_plural_alone(plural) else {
             return Vec::new();
         };
-        self.range(kind, namespace).map(|(_, stored)| stored.value()).collect()
+        self.range(kind, namespace)
+            .map(|(_, stored)| stored.value())
+            .collect()
     }
 
     fn names(&self, plural: &str, namespace: Option<&str>) -> Vec<String> {
         let Some((kind, _)) = kinds::by_plural_alone(plural) else {
             return Vec::new();
         };
-        self.range(kind, namespace).map(|(key, _)| key.name.clone()).collect()
+        self.range(kind, namespace)
+            .map(|(key, _)| key.name.clone())
+            .collect()
     }
 }

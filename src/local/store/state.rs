@@ -87,7 +87,9 @@ impl State {
         if !self.reaches(version) {
             return None;
         }
-        let start = self.history.partition_point(|(_, event)| event.version <= version);
+        let start = self
+            .history
+            .partition_point(|(_, event)| event.version <= version);
         let events = self.history.range(start..).take(limit);
         Some(events.map(|(_, event)| Arc::clone(event)).collect())
     }

@@ -29,7 +29,10 @@ pub(crate) struct Written {
 }
 
 enum Job {
-    Write(Box<WriteRequest>, oneshot::Sender<Result<Written, ApiError>>),
+    Write(
+        Box<WriteRequest>,
+        oneshot::Sender<Result<Written, ApiError>>,
+    ),
     Stop,
 }
 
@@ -136,7 +139,11 @@ impl Store {
 
     /// Closes the file after what is already queued. Waits for it: a batch takes milliseconds.
     pub(crate) fn stop(&self) {
-        let thread = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let thread = self
+            .writer
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
         if let Some(thread) = thread {
             // A writer that ended by itself has closed everything already.
             let _ = self.jobs.send(Job::Stop);
@@ -148,7 +155,10 @@ impl Store {
     }
 }
 
-type Waiting = (Box<WriteRequest>, oneshot::Sender<Result<Written, ApiError>>);
+type Waiting = (
+    Box<WriteRequest>,
+    oneshot::Sender<Result<Written, ApiError>>,
+);
 
 /// All requests that wait, up to a batch, and whether there will be no more.
 fn next_batch(queue: &mpsc::Receiver<Job>) -> (Vec<Waiting>, bool) {
@@ -209,21 +219,34 @@ impl Writer {
         }
     }
 
-    fn decide(&mut self, request: &WriteRequest, events: &mut Vec<Event>) -> Result<Written, ApiError> {
+    fn decide(
+        &mut self,
+        request: &WriteRequest,
+        events: &mut Vec<Event>,
+    ) -> Result<Written, ApiError> {
         let decide = AssertUnwindSafe(|| write::decide(request, &self.head, &*self.admission));
         let decision = std::panic::catch_unwind(decide)
             .unwrap_or_else(|_| Err(ApiError::internal("deciding on the request panicked")))?;
         Ok(self.apply(request, decision, events))
     }
 
-    fn apply(&mut self, request: &WriteRequest, decision: Decision, events: &mut Vec<Event>) -> Written {
+    fn apply(
+        &mut self,
+        request: &WriteRequest,
+        decision: Decision,
+        events: &mut Vec<Event>,
+    ) -> Written {
         let Decision {
             code,
             change,
             answer,
             warnings,
         } = decision;
-        let written = |text| Written { code, text, warnings };
+        let written = |text| Written {
+            code,
+            text,
+            warnings,
+        };
         let (key, mut value, stays) = match change {
             Some(Change::Put(key, value)) => (key, value, true),
             Some(Change::Remove(key, value)) => (key, value, false),

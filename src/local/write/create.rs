@@ -104,7 +104,8 @@ fn random_suffix() -> Result<String, ApiError> {
 }
 
 fn random(bytes: &mut [u8]) -> Result<(), ApiError> {
-    getrandom::fill(bytes).map_err(|error| ApiError::internal(format!("asking the system for random bytes: {error}")))
+    getrandom::fill(bytes)
+        .map_err(|error| ApiError::internal(format!("asking the system for random bytes: {error}")))
 }
 
 /// A random (version 4) UUID.
@@ -138,7 +139,9 @@ fn check_namespace(desk: &Desk<'_>, name: &str) -> Result<(), ApiError> {
         return Err(ApiError::forbidden(
             kind,
             name,
-            &format!("unable to create new content in namespace {namespace} because it is being terminated"),
+            &format!(
+                "unable to create new content in namespace {namespace} because it is being terminated"
+            ),
         ));
     }
     Ok(())
@@ -176,7 +179,9 @@ fn finish(desk: &Desk<'_>, object: &mut Value) -> Result<(), ApiError> {
 /// A namespace is active, is labelled with its name, and waits for its content when it goes.
 fn begin_namespace(object: &mut Value) {
     let name = object::meta(object, "name").unwrap_or("").to_owned();
-    let labels = object::metadata_mut(object).entry("labels").or_insert(Value::Null);
+    let labels = object::metadata_mut(object)
+        .entry("labels")
+        .or_insert(Value::Null);
     object::map_mut(labels).insert("kubernetes.io/metadata.name".to_owned(), name.into());
     let map = object::map_mut(object);
     map.insert("spec".to_owned(), json!({"finalizers": ["kubernetes"]}));

@@ -50,10 +50,19 @@ pub(super) fn decide(desk: &Desk<'_>, options: &DeleteOptions) -> Result<Decisio
     })
 }
 
-fn check_preconditions(kind: &Kind, name: &str, options: &DeleteOptions, old: &Value) -> Result<(), ApiError> {
+fn check_preconditions(
+    kind: &Kind,
+    name: &str,
+    options: &DeleteOptions,
+    old: &Value,
+) -> Result<(), ApiError> {
     for (what, wanted, field) in [
         ("UID", &options.uid, "uid"),
-        ("ResourceVersion", &options.resource_version, "resourceVersion"),
+        (
+            "ResourceVersion",
+            &options.resource_version,
+            "resourceVersion",
+        ),
     ] {
         let Some(wanted) = wanted else { continue };
         let found = object::meta(old, field).unwrap_or("");
@@ -61,7 +70,9 @@ fn check_preconditions(kind: &Kind, name: &str, options: &DeleteOptions, old: &V
             return Err(ApiError::conflict(
                 kind,
                 name,
-                &format!("Precondition failed: {what} in precondition: {wanted}, {what} in object meta: {found}"),
+                &format!(
+                    "Precondition failed: {what} in precondition: {wanted}, {what} in object meta: {found}"
+                ),
             ));
         }
     }
@@ -72,11 +83,16 @@ fn check_preconditions(kind: &Kind, name: &str, options: &DeleteOptions, old: &V
 fn marked(desk: &Desk<'_>, mut object: Value) -> Value {
     object::set_meta(&mut object, "deletionTimestamp", desk.now_text());
     object::set_meta(&mut object, "deletionGracePeriodSeconds", 0);
-    if let Some(generation) = object.pointer("/metadata/generation").and_then(Value::as_u64) {
+    if let Some(generation) = object
+        .pointer("/metadata/generation")
+        .and_then(Value::as_u64)
+    {
         object::set_meta(&mut object, "generation", generation + 1);
     }
     if desk.kind().is_namespace() {
-        let status = object::map_mut(&mut object).entry("status").or_insert(Value::Null);
+        let status = object::map_mut(&mut object)
+            .entry("status")
+            .or_insert(Value::Null);
         object::map_mut(status).insert("phase".to_owned(), "Terminating".into());
     }
     object

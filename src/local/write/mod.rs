@@ -126,7 +126,11 @@ impl Desk<'_> {
     }
 
     fn key(&self) -> Key {
-        Key::new(self.request.kind_id, &self.request.namespace, &self.request.name)
+        Key::new(
+            self.request.kind_id,
+            &self.request.namespace,
+            &self.request.name,
+        )
     }
 
     /// Second precision, as Kubernetes' times have.
@@ -146,7 +150,9 @@ impl Desk<'_> {
     fn conform(&self, object: &mut Value, warnings: &mut Vec<String>) -> Result<(), ApiError> {
         let mut dropped = Vec::new();
         schema::conform(self.request.kind_id, self.kind(), object, &mut dropped)?;
-        let words = dropped.iter().map(|path| format!("unknown field \"{path}\""));
+        let words = dropped
+            .iter()
+            .map(|path| format!("unknown field \"{path}\""));
         if self.request.strict && !dropped.is_empty() {
             let words: Vec<String> = words.collect();
             return Err(ApiError::bad_request(format!(
@@ -227,7 +233,9 @@ impl Desk<'_> {
     fn check_type(&self, object: &Value) -> Result<(), ApiError> {
         let text = |field: &str| object.get(field).and_then(Value::as_str).unwrap_or("");
         if !object.is_object() || !object.get("metadata").is_none_or(Value::is_object) {
-            return Err(ApiError::bad_request("the body is not an object of Kubernetes"));
+            return Err(ApiError::bad_request(
+                "the body is not an object of Kubernetes",
+            ));
         }
         for (field, expected) in [
             ("kind", self.kind().kind.to_owned()),

@@ -22,9 +22,13 @@ impl Patch {
     /// where a cluster would merge some); custom kinds refuse it, as there. Server-side apply is not
     /// offered for any.
     pub(crate) fn parse(content_type: &str, body: &[u8], core: bool) -> Result<Self, ApiError> {
-        let unreadable = |error: serde_json::Error| ApiError::bad_request(format!("error decoding patch: {error}"));
+        let unreadable = |error: serde_json::Error| {
+            ApiError::bad_request(format!("error decoding patch: {error}"))
+        };
         match content_type {
-            "application/merge-patch+json" => Self::merge(serde_json::from_slice(body).map_err(unreadable)?),
+            "application/merge-patch+json" => {
+                Self::merge(serde_json::from_slice(body).map_err(unreadable)?)
+            }
             "application/strategic-merge-patch+json" if core => {
                 let patch: Value = serde_json::from_slice(body).map_err(unreadable)?;
                 if has_directive(&patch) {
@@ -48,9 +52,11 @@ impl Patch {
                 }
                 Ok(Self::Json(patch))
             }
-            "application/apply-patch+yaml" | "application/apply-patch+cbor" => Err(ApiError::unsupported_media(
-                "server-side apply is not offered by a local cluster: create the object, or replace or merge-patch it",
-            )),
+            "application/apply-patch+yaml" | "application/apply-patch+cbor" => {
+                Err(ApiError::unsupported_media(
+                    "server-side apply is not offered by a local cluster: create the object, or replace or merge-patch it",
+                ))
+            }
             other => Err(ApiError::unsupported_media(format!(
                 "the body of the request was in an unknown format ({other:?}): accepted media types include: application/json-patch+json, application/merge-patch+json"
             ))),
@@ -72,7 +78,9 @@ impl Patch {
         match self {
             Self::Merge(patch) => json_patch::merge(&mut object, patch),
             Self::Json(patch) => json_patch::patch(&mut object, patch).map_err(|error| {
-                let message = format!("the server rejected our request due to an error in our request: {error}");
+                let message = format!(
+                    "the server rejected our request due to an error in our request: {error}"
+                );
                 ApiError::new(422, "Invalid", message)
             })?,
         }

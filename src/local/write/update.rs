@@ -21,7 +21,10 @@ const SYSTEM_FIELDS: &[&str] = &[
 
 pub(super) fn replace(desk: &Desk<'_>, given: &Value) -> Result<Decision, ApiError> {
     desk.check_type(given)?;
-    for (field, expected) in [("name", &desk.request.name), ("namespace", &desk.request.namespace)] {
+    for (field, expected) in [
+        ("name", &desk.request.name),
+        ("namespace", &desk.request.namespace),
+    ] {
         let found = object::meta(given, field);
         if found.is_some_and(|found| found != expected) || (field == "name" && found.is_none()) {
             return Err(ApiError::bad_request(format!(
@@ -32,7 +35,10 @@ pub(super) fn replace(desk: &Desk<'_>, given: &Value) -> Result<Decision, ApiErr
     }
     let old = desk.stored()?;
     if object::meta(given, "resourceVersion").is_none() && !desk.kind().unconditional_put {
-        let cause = Cause::invalid("metadata.resourceVersion", "0x0: must be specified for an update");
+        let cause = Cause::invalid(
+            "metadata.resourceVersion",
+            "0x0: must be specified for an update",
+        );
         return Err(ApiError::invalid(desk.kind(), &desk.request.name, &[cause]));
     }
     update(desk, old, given.clone())
@@ -95,7 +101,9 @@ fn check_preconditions(desk: &Desk<'_>, old: &Value, new: &Value) -> Result<(), 
         return Err(ApiError::conflict(
             desk.kind(),
             name,
-            &format!("Precondition failed: UID in precondition: {uid}, UID in object meta: {found}"),
+            &format!(
+                "Precondition failed: UID in precondition: {uid}, UID in object meta: {found}"
+            ),
         ));
     }
     match object::meta(new, "resourceVersion") {
@@ -135,7 +143,10 @@ fn merged(desk: &Desk<'_>, old: &Value, new: Value) -> Value {
 
 fn restore_system_fields(old: &Value, new: &mut Value) {
     let empty = Map::new();
-    let old = old.get("metadata").and_then(Value::as_object).unwrap_or(&empty);
+    let old = old
+        .get("metadata")
+        .and_then(Value::as_object)
+        .unwrap_or(&empty);
     let metadata = object::metadata_mut(new);
     for field in SYSTEM_FIELDS {
         match old.get(*field) {
@@ -154,7 +165,9 @@ fn take_field(from: &Value, to: &mut Value, path: &[&str]) {
     let mut target = to;
     for parent in parents {
         source = source.and_then(|value| value.get(*parent));
-        target = object::map_mut(target).entry(*parent).or_insert(Value::Null);
+        target = object::map_mut(target)
+            .entry(*parent)
+            .or_insert(Value::Null);
     }
     let target = object::map_mut(target);
     match source.and_then(|value| value.get(*last)) {

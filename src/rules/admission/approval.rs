@@ -31,11 +31,17 @@ fn may_delete(request: &Request<'_>) -> bool {
 /// Whether one may write an Approval, or its status, or take it away.
 pub fn validate_answer(request: &Request<'_>, view: &dyn View) -> Result<(), Denial> {
     if request.subresource.is_some() {
-        return executor_only(request, "the status of an Approval is written by the executor");
+        return executor_only(
+            request,
+            "the status of an Approval is written by the executor",
+        );
     }
     match request.operation {
         Operation::Delete if may_delete(request) => Ok(()),
-        Operation::Delete => Err(denied(request, "an Approval is deleted by the executor only")),
+        Operation::Delete => Err(denied(
+            request,
+            "an Approval is deleted by the executor only",
+        )),
         Operation::Update => {
             same_spec(request)?;
             no_strings(request)
@@ -46,10 +52,20 @@ pub fn validate_answer(request: &Request<'_>, view: &dyn View) -> Result<(), Den
             no_strings(request)?;
             let stage = object::text(request.object()?, &["spec", "stage"]);
             let group = meta::KARGO_GROUP;
-            if view.authorized(request.user, "approve", group, "stages", request.namespace, stage) {
+            if view.authorized(
+                request.user,
+                "approve",
+                group,
+                "stages",
+                request.namespace,
+                stage,
+            ) {
                 return Ok(());
             }
-            Err(denied(request, &format!("you may not approve Promotions to Stage {stage:?}")))
+            Err(denied(
+                request,
+                &format!("you may not approve Promotions to Stage {stage:?}"),
+            ))
         }
     }
 }
@@ -58,16 +74,30 @@ pub fn validate_answer(request: &Request<'_>, view: &dyn View) -> Result<(), Den
 pub fn validate_question(request: &Request<'_>) -> Result<(), Denial> {
     match request.operation {
         Operation::Delete if may_delete(request) => Ok(()),
-        Operation::Delete => executor_only(request, "an ApprovalRequest is deleted by the executor only"),
+        Operation::Delete => executor_only(
+            request,
+            "an ApprovalRequest is deleted by the executor only",
+        ),
         _ => {
-            executor_only(request, "an ApprovalRequest is written by the executor only")?;
-            if request.operation == Operation::Update { same_spec(request) } else { Ok(()) }
+            executor_only(
+                request,
+                "an ApprovalRequest is written by the executor only",
+            )?;
+            if request.operation == Operation::Update {
+                same_spec(request)
+            } else {
+                Ok(())
+            }
         }
     }
 }
 
 fn executor_only(request: &Request<'_>, problem: &str) -> Result<(), Denial> {
-    if request.by_executor() { Ok(()) } else { Err(request.forbidden(problem)) }
+    if request.by_executor() {
+        Ok(())
+    } else {
+        Err(request.forbidden(problem))
+    }
 }
 
 fn same_spec(request: &Request<'_>) -> Result<(), Denial> {
@@ -98,15 +128,24 @@ fn shape(request: &Request<'_>) -> Result<(), Denial> {
     }
     let decision = object::text(object, &["spec", "decision"]);
     if !["Approve", "Reject"].contains(&decision) {
-        return Err(request.invalid("spec.decision", format!("{decision:?} must be one of Approve, Reject")));
+        return Err(request.invalid(
+            "spec.decision",
+            format!("{decision:?} must be one of Approve, Reject"),
+        ));
     }
     let message = object::text(object, &["spec", "message"]).len();
     if message > MESSAGE_MAX {
-        return Err(request.invalid("spec.message", format!("{message} bytes are more than {MESSAGE_MAX}")));
+        return Err(request.invalid(
+            "spec.message",
+            format!("{message} bytes are more than {MESSAGE_MAX}"),
+        ));
     }
     let groups = object::list(object, &["spec", "groups"]).len();
     if groups > GROUPS_MAX {
-        return Err(request.invalid("spec.groups", format!("{groups} groups are more than {GROUPS_MAX}")));
+        return Err(request.invalid(
+            "spec.groups",
+            format!("{groups} groups are more than {GROUPS_MAX}"),
+        ));
     }
     Ok(())
 }
@@ -121,11 +160,21 @@ fn signed_by_requester(request: &Request<'_>) -> Result<(), Denial> {
     if !spec.uid.is_empty() && user.uid.as_ref() != Some(&spec.uid) {
         return Err(denied(request, "spec.uid is not the requester's"));
     }
-    if let Some(group) = spec.groups.iter().find(|group| !user.groups.contains(group)) {
-        return Err(denied(request, &format!("the requester is not in the group {group:?}")));
+    if let Some(group) = spec
+        .groups
+        .iter()
+        .find(|group| !user.groups.contains(group))
+    {
+        return Err(denied(
+            request,
+            &format!("the requester is not in the group {group:?}"),
+        ));
     }
     if spec.impersonated_by != user.impersonated_by.as_deref().unwrap_or_default() {
-        return Err(denied(request, "spec.impersonatedBy is not who acts for the requester"));
+        return Err(denied(
+            request,
+            "spec.impersonatedBy is not who acts for the requester",
+        ));
     }
     Ok(())
 }

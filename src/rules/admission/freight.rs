@@ -16,7 +16,11 @@ pub fn mutate(request: &Request<'_>, view: &dyn View, object: &mut Value) -> Res
     let freight: Freight = request.read(object)?;
     let creating = request.operation == Operation::Create;
     if creating {
-        object::put(object, &["metadata", "name"], freight_name::of(&freight).as_str().into());
+        object::put(
+            object,
+            &["metadata", "name"],
+            freight_name::of(&freight).as_str().into(),
+        );
     }
     if freight.discovered_at.is_none() {
         let time = freight.created_at().unwrap_or(request.now);
@@ -25,15 +29,24 @@ pub fn mutate(request: &Request<'_>, view: &dyn View, object: &mut Value) -> Res
     let mut alias = freight.alias.as_str().to_owned();
     if alias.is_empty() && creating {
         let taken: Vec<Freight> = all(request, view)?;
-        alias = words::alias(request.ulid.random(), |alias| taken.iter().any(|one| one.alias() == *alias));
+        alias = words::alias(request.ulid.random(), |alias| {
+            taken.iter().any(|one| one.alias() == *alias)
+        });
         object::put(object, &["alias"], alias.as_str().into());
     }
-    object::label(object, meta::ALIAS, Some(alias.as_str()).filter(|alias| !alias.is_empty()));
+    object::label(
+        object,
+        meta::ALIAS,
+        Some(alias.as_str()).filter(|alias| !alias.is_empty()),
+    );
     Ok(())
 }
 
 fn all(request: &Request<'_>, view: &dyn View) -> Result<Vec<Freight>, Denial> {
-    view.list(GROUP, "freights", request.namespace).iter().map(|freight| request.read(freight)).collect()
+    view.list(GROUP, "freights", request.namespace)
+        .iter()
+        .map(|freight| request.read(freight))
+        .collect()
 }
 
 /// Whether it may be stored or deleted; writes of its status are asked too.
@@ -49,33 +62,56 @@ fn validate_create(request: &Request<'_>, view: &dyn View) -> Result<(), Denial>
     project::require_project(request, view)?;
     let freight: Freight = request.read(request.object()?)?;
     crd::origin(request, "origin", &freight.origin)?;
-    if freight.commits.is_empty() && freight.images.is_empty() && freight.charts.is_empty() && freight.artifacts.is_empty() {
-        return Err(request.invalid("", "freight must contain at least one commit, image, or chart"));
+    if freight.commits.is_empty()
+        && freight.images.is_empty()
+        && freight.charts.is_empty()
+        && freight.artifacts.is_empty()
+    {
+        return Err(request.invalid(
+            "",
+            "freight must contain at least one commit, image, or chart",
+        ));
     }
     if let Some(other) = alias_holder(request, view, &freight)? {
-        let text = format!("{:?}: alias already used by another piece of Freight, {other}", freight.alias().as_str());
+        let text = format!(
+            "{:?}: alias already used by another piece of Freight, {other}",
+            freight.alias().as_str()
+        );
         return Err(request.invalid("alias", text));
     }
     let warehouse = view.get(GROUP, "warehouses", request.namespace, &freight.origin.name);
     let Some(warehouse) = warehouse else {
-        return Err(request.invalid("warehouse", format!("{:?}: warehouse does not exist", freight.origin.name)));
+        return Err(request.invalid(
+            "warehouse",
+            format!("{:?}: warehouse does not exist", freight.origin.name),
+        ));
     };
     artifacts_fit(request, &freight, &request.read(&warehouse)?)
 }
 
 /// Another Freight of the Project with the same alias. (One of the same content is refused by its name.)
-fn alias_holder(request: &Request<'_>, view: &dyn View, freight: &Freight) -> Result<Option<String>, Denial> {
+fn alias_holder(
+    request: &Request<'_>,
+    view: &dyn View,
+    freight: &Freight,
+) -> Result<Option<String>, Denial> {
     let alias = freight.alias();
     if alias.is_empty() {
         return Ok(None);
     }
     let others = all(request, view)?;
-    let holder = others.iter().find(|other| other.name() != freight.name() && other.alias() == alias);
+    let holder = others
+        .iter()
+        .find(|other| other.name() != freight.name() && other.alias() == alias);
     Ok(holder.map(|other| other.name().to_owned()))
 }
 
 /// Exactly one artifact for every subscription, and none beside them.
-fn artifacts_fit(request: &Request<'_>, freight: &Freight, warehouse: &Warehouse) -> Result<(), Denial> {
+fn artifacts_fit(
+    request: &Request<'_>,
+    freight: &Freight,
+    warehouse: &Warehouse,
+) -> Result<(), Denial> {
     let mut counts: BTreeMap<(&str, String), usize> = BTreeMap::new();
     for subscription in &warehouse.spec.subscriptions {
         let address = |kind: &str| object::text(subscription, &[kind, "repoURL"]);
@@ -90,14 +126,27 @@ fn artifacts_fit(request: &Request<'_>, freight: &Freight, warehouse: &Warehouse
             counts.insert(("charts", chart_address(address("chart"), name)), 0);
         }
     }
-    let commits = freight.commits.iter().map(|commit| ("commits", git_address(&commit.repo_url)));
-    let images = freight.images.iter().map(|image| ("images", image.repo_url.clone()));
-    let charts = freight.charts.iter().map(|chart| ("charts", chart_address(&chart.repo_url, &chart.name)));
+    let commits = freight
+        .commits
+        .iter()
+        .map(|commit| ("commits", git_address(&commit.repo_url)));
+    let images = freight
+        .images
+        .iter()
+        .map(|image| ("images", image.repo_url.clone()));
+    let charts = freight
+        .charts
+        .iter()
+        .map(|chart| ("charts", chart_address(&chart.repo_url, &chart.name)));
     for key in commits.chain(images).chain(charts) {
         match counts.get_mut(&key) {
             Some(count) => *count += 1,
             None => {
-                let text = format!("{:?}: no subscription found in Warehouse {:?}", key.1, warehouse.name());
+                let text = format!(
+                    "{:?}: no subscription found in Warehouse {:?}",
+                    key.1,
+                    warehouse.name()
+                );
                 return Err(request.invalid(key.0, text));
             }
         }
@@ -108,7 +157,10 @@ fn artifacts_fit(request: &Request<'_>, freight: &Freight, warehouse: &Warehouse
             0 => "no artifact found",
             _ => "multiple artifacts found",
         };
-        let text = format!("{problem} for subscription {address:?} of Warehouse {:?}", warehouse.name());
+        let text = format!(
+            "{problem} for subscription {address:?} of Warehouse {:?}",
+            warehouse.name()
+        );
         return Err(request.invalid(field, text));
     }
     Ok(())
@@ -118,9 +170,14 @@ fn validate_update(request: &Request<'_>, view: &dyn View) -> Result<(), Denial>
     let freight: Freight = request.read(request.object()?)?;
     if let Some(other) = alias_holder(request, view, &freight)? {
         let alias = freight.alias();
-        return Err(request.conflict(format!("alias {:?} already used by another piece of Freight, {other}", alias.as_str())));
+        return Err(request.conflict(format!(
+            "alias {:?} already used by another piece of Freight, {other}",
+            alias.as_str()
+        )));
     }
-    let Some(old) = request.old else { return Ok(()) };
+    let Some(old) = request.old else {
+        return Ok(());
+    };
     let old: Freight = request.read(old)?;
     for (field, same) in [
         ("origin", old.origin == freight.origin),
@@ -139,14 +196,26 @@ fn validate_update(request: &Request<'_>, view: &dyn View) -> Result<(), Denial>
 fn validate_delete(request: &Request<'_>, view: &dyn View) -> Result<(), Denial> {
     let name = request.name.unwrap_or_default();
     let stages = view.list(GROUP, "stages", request.namespace);
-    let stages: Vec<Stage> = stages.iter().map(|stage| request.read(stage)).collect::<Result<_, _>>()?;
+    let stages: Vec<Stage> = stages
+        .iter()
+        .map(|stage| request.read(stage))
+        .collect::<Result<_, _>>()?;
     let users: Vec<String> = stages
         .iter()
-        .filter(|stage| stage.status.freight_history.first().is_some_and(|current| current.contains(&name.into())))
+        .filter(|stage| {
+            stage
+                .status
+                .freight_history
+                .first()
+                .is_some_and(|current| current.contains(&name.into()))
+        })
         .map(|stage| format!("{:?}", stage.name()))
         .collect();
     if users.is_empty() {
         return Ok(());
     }
-    Err(request.forbidden(format!("freight is in-use by stages ({})", users.join(", "))))
+    Err(request.forbidden(format!(
+        "freight is in-use by stages ({})",
+        users.join(", ")
+    )))
 }

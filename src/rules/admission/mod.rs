@@ -73,7 +73,8 @@ pub struct Request<'a> {
 
 impl Request<'_> {
     fn by_executor(&self) -> bool {
-        self.executor.is_some_and(|executor| executor == self.user.name)
+        self.executor
+            .is_some_and(|executor| executor == self.user.name)
     }
 
     /// The requester as annotations name them.
@@ -82,42 +83,79 @@ impl Request<'_> {
     }
 
     fn denied(&self, code: u16, reason: &str, message: String) -> Denial {
-        Denial { code, reason: reason.to_owned(), message }
+        Denial {
+            code,
+            reason: reason.to_owned(),
+            message,
+        }
     }
 
     /// 422, as for a field that a schema refuses.
     fn invalid(&self, field: &str, problem: impl std::fmt::Display) -> Denial {
-        let name = self.object.or(self.old).map(|object| object::text(object, &["metadata", "name"]));
-        let name = name.filter(|name| !name.is_empty()).or(self.name).unwrap_or_default();
-        self.denied(422, "Invalid", format!("{}.{} {name:?} is invalid: {field}: {problem}", self.plural, self.group))
+        let name = self
+            .object
+            .or(self.old)
+            .map(|object| object::text(object, &["metadata", "name"]));
+        let name = name
+            .filter(|name| !name.is_empty())
+            .or(self.name)
+            .unwrap_or_default();
+        self.denied(
+            422,
+            "Invalid",
+            format!(
+                "{}.{} {name:?} is invalid: {field}: {problem}",
+                self.plural, self.group
+            ),
+        )
     }
 
     /// 403.
     fn forbidden(&self, problem: impl std::fmt::Display) -> Denial {
         let name = self.name.unwrap_or_default();
-        self.denied(403, "Forbidden", format!("{}.{} {name:?} is forbidden: {problem}", self.plural, self.group))
+        self.denied(
+            403,
+            "Forbidden",
+            format!(
+                "{}.{} {name:?} is forbidden: {problem}",
+                self.plural, self.group
+            ),
+        )
     }
 
     /// 409.
     fn conflict(&self, problem: impl std::fmt::Display) -> Denial {
         let name = self.name.unwrap_or_default();
         let target = format!("{}.{}", self.plural, self.group);
-        self.denied(409, "Conflict", format!("Operation cannot be fulfilled on {target} {name:?}: {problem}"))
+        self.denied(
+            409,
+            "Conflict",
+            format!("Operation cannot be fulfilled on {target} {name:?}: {problem}"),
+        )
     }
 
     /// 500: also what Kargo's webhook answers where a create or update is not permitted.
     fn internal(&self, problem: impl std::fmt::Display) -> Denial {
-        self.denied(500, "InternalError", format!("Internal error occurred: {problem}"))
+        self.denied(
+            500,
+            "InternalError",
+            format!("Internal error occurred: {problem}"),
+        )
     }
 
     /// The object, which creates and updates have.
     fn object(&self) -> Result<&Value, Denial> {
-        self.object.ok_or_else(|| self.denied(400, "BadRequest", "the request has no object".into()))
+        self.object
+            .ok_or_else(|| self.denied(400, "BadRequest", "the request has no object".into()))
     }
 
     fn read<T: DeserializeOwned>(&self, value: &Value) -> Result<T, Denial> {
         serde_json::from_value(value.clone()).map_err(|error| {
-            self.denied(400, "BadRequest", format!("{}.{}: cannot be read: {error}", self.plural, self.group))
+            self.denied(
+                400,
+                "BadRequest",
+                format!("{}.{}: cannot be read: {error}", self.plural, self.group),
+            )
         })
     }
 }
@@ -131,7 +169,15 @@ pub trait View {
     fn list(&self, group: &str, plural: &str, namespace: Option<&str>) -> Vec<Value>;
 
     /// Whether `user` may do `verb` to one object: what a SubjectAccessReview would say. Everybody may, by default.
-    fn authorized(&self, user: &User, verb: &str, group: &str, plural: &str, namespace: Option<&str>, name: &str) -> bool {
+    fn authorized(
+        &self,
+        user: &User,
+        verb: &str,
+        group: &str,
+        plural: &str,
+        namespace: Option<&str>,
+        name: &str,
+    ) -> bool {
         let _ = (user, verb, group, plural, namespace, name);
         true
     }
@@ -159,7 +205,10 @@ pub fn admit(request: &Request<'_>, view: &dyn View) -> Result<Option<Value>, De
 
 /// The object as webhooks and defaults change it; none where they leave it. Runs before the schema is checked.
 pub fn mutate(request: &Request<'_>, view: &dyn View) -> Result<Option<Value>, Denial> {
-    if request.group != meta::KARGO_GROUP || request.subresource.is_some() || request.operation == Operation::Delete {
+    if request.group != meta::KARGO_GROUP
+        || request.subresource.is_some()
+        || request.operation == Operation::Delete
+    {
         return Ok(None);
     }
     let before = request.object()?;
@@ -183,7 +232,9 @@ pub fn validate(request: &Request<'_>, view: &dyn View) -> Result<(), Denial> {
         (meta::KARGO_GROUP, "warehouses", None) => project::validate_warehouse(request, view),
         (meta::KARGO_GROUP, "projects", None) => project::validate_project(request, view),
         (meta::KARGO_GROUP, "projectconfigs", None) => project::validate_config(request, view),
-        (meta::KARGO_GROUP, "promotiontasks" | "clusterpromotiontasks", None) => stage::validate_task(request, view),
+        (meta::KARGO_GROUP, "promotiontasks" | "clusterpromotiontasks", None) => {
+            stage::validate_task(request, view)
+        }
         (meta::GROUP, "approvals", _) => approval::validate_answer(request, view),
         (meta::GROUP, "approvalrequests", _) => approval::validate_question(request),
         _ => Ok(()),

@@ -11,12 +11,17 @@ pub fn text<'v>(object: &'v Value, path: &[&str]) -> &'v str {
 
 /// What is at a path; null counts as absent.
 pub fn at<'v>(object: &'v Value, path: &[&str]) -> Option<&'v Value> {
-    path.iter().try_fold(object, |value, key| value.get(key)).filter(|value| !value.is_null())
+    path.iter()
+        .try_fold(object, |value, key| value.get(key))
+        .filter(|value| !value.is_null())
 }
 
 /// The list at a path; empty where there is none.
 pub fn list<'v>(object: &'v Value, path: &[&str]) -> &'v [Value] {
-    at(object, path).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
+    at(object, path)
+        .and_then(Value::as_array)
+        .map(Vec::as_slice)
+        .unwrap_or_default()
 }
 
 /// Puts `value` at a path, making the maps on the way where they are absent or something else.
@@ -75,8 +80,12 @@ pub fn annotation<'v>(object: &'v Value, key: &str) -> &'v str {
 /// Completes an annotation that asks for something (`terminate`, a verification's id) with who asked, where it is new
 /// or differs from before. `word` is the field that the bare form stands for.
 pub fn sign(request: &Request<'_>, object: &mut Value, key: &str, word: &str) {
-    let Some(mut asked) = parse_asked(annotation(object, key), word) else { return };
-    let before = request.old.and_then(|old| parse_asked(annotation(old, key), word));
+    let Some(mut asked) = parse_asked(annotation(object, key), word) else {
+        return;
+    };
+    let before = request
+        .old
+        .and_then(|old| parse_asked(annotation(old, key), word));
     if before.as_ref() == Some(&asked) {
         return;
     }

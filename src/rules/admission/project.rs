@@ -35,7 +35,9 @@ pub fn validate_project(request: &Request<'_>, view: &dyn View) -> Result<(), De
             meta::PROJECT
         ))),
         Some(namespace) if object::at(&namespace, &["metadata", "deletionTimestamp"]).is_some() => {
-            Err(request.conflict(format!("namespace {name:?} is still being terminated; try again when it is gone")))
+            Err(request.conflict(format!(
+                "namespace {name:?} is still being terminated; try again when it is gone"
+            )))
         }
         _ => Ok(()),
     }
@@ -48,13 +50,27 @@ pub fn validate_config(request: &Request<'_>, view: &dyn View) -> Result<(), Den
     }
     let config: ProjectConfig = request.read(request.object()?)?;
     if Some(config.name()) != request.namespace {
-        let text = format!("{:?} must be the Project's name, {:?}", config.name(), request.namespace.unwrap_or_default());
+        let text = format!(
+            "{:?} must be the Project's name, {:?}",
+            config.name(),
+            request.namespace.unwrap_or_default()
+        );
         return Err(request.invalid("metadata.name", text));
     }
     policies(request, &config.spec.promotion_policies)?;
-    let namespace = view.get("", "namespaces", None, request.namespace.unwrap_or_default());
-    if request.operation == Operation::Create && !namespace.is_some_and(|namespace| is_project(&namespace)) {
-        return Err(request.forbidden(format!("its namespace is no Project (missing {:?} label)", meta::PROJECT)));
+    let namespace = view.get(
+        "",
+        "namespaces",
+        None,
+        request.namespace.unwrap_or_default(),
+    );
+    if request.operation == Operation::Create
+        && !namespace.is_some_and(|namespace| is_project(&namespace))
+    {
+        return Err(request.forbidden(format!(
+            "its namespace is no Project (missing {:?} label)",
+            meta::PROJECT
+        )));
     }
     Ok(())
 }
@@ -65,9 +81,15 @@ fn policies(request: &Request<'_>, policies: &[PromotionPolicy]) -> Result<(), D
     for (index, policy) in policies.iter().enumerate() {
         let field = format!("spec.promotionPolicies[{index}]");
         if policy.stage.is_empty() == policy.stage_selector.is_none() {
-            return Err(request.invalid(&field, "must have exactly one of stage or stageSelector set"));
+            return Err(request.invalid(
+                &field,
+                "must have exactly one of stage or stageSelector set",
+            ));
         }
-        let name = policy.stage_selector.as_ref().map_or(&policy.stage, |selector| &selector.name);
+        let name = policy
+            .stage_selector
+            .as_ref()
+            .map_or(&policy.stage, |selector| &selector.name);
         if let Err(error) = auto_promotion::check_name(name) {
             return Err(request.invalid(&format!("{field}.stageSelector.name"), error));
         }
@@ -75,7 +97,8 @@ fn policies(request: &Request<'_>, policies: &[PromotionPolicy]) -> Result<(), D
             continue;
         }
         if let Some(first) = seen.insert(name, index) {
-            let text = format!("{name:?}: stage name already defined at spec.promotionPolicies[{first}]");
+            let text =
+                format!("{name:?}: stage name already defined at spec.promotionPolicies[{first}]");
             return Err(request.invalid(&field, text));
         }
     }
@@ -104,5 +127,10 @@ pub fn validate_warehouse(request: &Request<'_>, view: &dyn View) -> Result<(), 
     let spec = &warehouse.spec;
     crd::not_empty(request, "spec.subscriptions", spec.subscriptions.len())?;
     crd::duration(request, "spec.interval", &spec.interval)?;
-    crd::word(request, "spec.freightCreationPolicy", &spec.freight_creation_policy, &["Automatic", "Manual"])
+    crd::word(
+        request,
+        "spec.freightCreationPolicy",
+        &spec.freight_creation_policy,
+        &["Automatic", "Manual"],
+    )
 }

@@ -4,10 +4,7 @@ use serde_json::{Value, json};
 
 use crate::kargo::{
     ClusterPromotionTask, Freight, ProjectConfig, Promotion, PromotionTask, Stage,
-    artifact::Origin,
-    meta,
-    step::TaskReference,
-    task::TaskSpec,
+    artifact::Origin, meta, step::TaskReference, task::TaskSpec,
 };
 use crate::rules::{auto_promotion, availability, names, template};
 
@@ -21,12 +18,16 @@ fn stage_of(request: &Request<'_>, view: &dyn View, promotion: &Value) -> Result
         return Err(request.invalid("spec.stage", "Required value"));
     }
     let stage = view.get(GROUP, "stages", request.namespace, name);
-    let stage = stage.ok_or_else(|| request.invalid("spec.stage", format!("Stage {name:?} not found")))?;
+    let stage =
+        stage.ok_or_else(|| request.invalid("spec.stage", format!("Stage {name:?} not found")))?;
     request.read(&stage)
 }
 
 fn freight_of(request: &Request<'_>, view: &dyn View) -> Result<Vec<Freight>, Denial> {
-    view.list(GROUP, "freights", request.namespace).iter().map(|freight| request.read(freight)).collect()
+    view.list(GROUP, "freights", request.namespace)
+        .iter()
+        .map(|freight| request.read(freight))
+        .collect()
 }
 
 /// Steps, in Kargo's order.
@@ -35,8 +36,15 @@ pub fn mutate(request: &Request<'_>, view: &dyn View, promotion: &mut Value) -> 
     match request.operation {
         Operation::Create => create(request, view, &stage, promotion)?,
         _ => {
-            for key in [meta::CREATE_ACTOR, meta::AUTO_PROMOTION_HOLD, meta::AUTO_PROMOTION_RESUME] {
-                let before = request.old.map(|old| object::annotation(old, key)).filter(|value| !value.is_empty());
+            for key in [
+                meta::CREATE_ACTOR,
+                meta::AUTO_PROMOTION_HOLD,
+                meta::AUTO_PROMOTION_RESUME,
+            ] {
+                let before = request
+                    .old
+                    .map(|old| object::annotation(old, key))
+                    .filter(|value| !value.is_empty());
                 object::annotate(promotion, key, before);
             }
             object::sign(request, promotion, meta::ABORT, "action");
@@ -46,11 +54,19 @@ pub fn mutate(request: &Request<'_>, view: &dyn View, promotion: &mut Value) -> 
     Ok(())
 }
 
-fn create(request: &Request<'_>, view: &dyn View, stage: &Stage, promotion: &mut Value) -> Result<(), Denial> {
+fn create(
+    request: &Request<'_>,
+    view: &dyn View,
+    stage: &Stage,
+    promotion: &mut Value,
+) -> Result<(), Denial> {
     resolve_origin(request, view, stage, promotion)?;
     let freight = object::text(promotion, &["spec", "freight"]).to_owned();
     if freight.is_empty() {
-        return Err(request.invalid("spec", "exactly one of spec.freight or spec.origin must be set"));
+        return Err(request.invalid(
+            "spec",
+            "exactly one of spec.freight or spec.origin must be set",
+        ));
     }
     let name = names::promotion(&stage.stage_name(), &freight.as_str().into(), request.ulid);
     object::put(promotion, &["metadata", "name"], name.as_str().into());
@@ -63,33 +79,57 @@ fn create(request: &Request<'_>, view: &dyn View, stage: &Stage, promotion: &mut
 }
 
 /// Puts the Freight that auto-promotion would choose in the place of an origin.
-fn resolve_origin(request: &Request<'_>, view: &dyn View, stage: &Stage, promotion: &mut Value) -> Result<(), Denial> {
-    let Some(origin) = object::at(promotion, &["spec", "origin"]) else { return Ok(()) };
+fn resolve_origin(
+    request: &Request<'_>,
+    view: &dyn View,
+    stage: &Stage,
+    promotion: &mut Value,
+) -> Result<(), Denial> {
+    let Some(origin) = object::at(promotion, &["spec", "origin"]) else {
+        return Ok(());
+    };
     if !object::text(promotion, &["spec", "freight"]).is_empty() {
         return Ok(());
     }
     let origin: Origin = request.read(origin)?;
     let all = freight_of(request, view)?;
-    let candidate = auto_promotion::candidate(stage, &origin, &all, request.now).ok_or_else(|| {
-        let text = format!("no auto-promotion candidate found for origin {:?} on Stage {:?}", origin.key(), stage.name());
-        request.invalid("spec.origin", text)
-    })?;
+    let candidate =
+        auto_promotion::candidate(stage, &origin, &all, request.now).ok_or_else(|| {
+            let text = format!(
+                "no auto-promotion candidate found for origin {:?} on Stage {:?}",
+                origin.key(),
+                stage.name()
+            );
+            request.invalid("spec.origin", text)
+        })?;
     object::put(promotion, &["spec", "freight"], candidate.name().into());
     object::remove(promotion, &["spec", "origin"]);
     Ok(())
 }
 
 /// Steps and variables of the live template; what the caller sent is dropped.
-fn fill_in(request: &Request<'_>, view: &dyn View, stage: &Stage, promotion: &mut Value) -> Result<(), Denial> {
-    let find = |reference: &TaskReference| -> Option<TaskSpec> { task_of(request, view, reference) };
+fn fill_in(
+    request: &Request<'_>,
+    view: &dyn View,
+    stage: &Stage,
+    promotion: &mut Value,
+) -> Result<(), Denial> {
+    let find =
+        |reference: &TaskReference| -> Option<TaskSpec> { task_of(request, view, reference) };
     let template = template::instantiate(stage, &find).map_err(|error| match error {
         template::TemplateError::NoSteps { .. } => {
-            let text = format!("Stage {:?} in namespace {:?} defines no promotion steps", stage.name(), stage.project().as_str());
+            let text = format!(
+                "Stage {:?} in namespace {:?} defines no promotion steps",
+                stage.name(),
+                stage.project().as_str()
+            );
             request.invalid("spec.stage", text)
         }
-        template::TemplateError::NoTask { .. } => {
-            request.denied(404, "NotFound", format!("failed to inflate Promotion steps: {error}"))
-        }
+        template::TemplateError::NoTask { .. } => request.denied(
+            404,
+            "NotFound",
+            format!("failed to inflate Promotion steps: {error}"),
+        ),
         template::TemplateError::NoValue { .. } => {
             request.internal(format!("failed to inflate Promotion steps: {error}"))
         }
@@ -105,10 +145,14 @@ fn fill_in(request: &Request<'_>, view: &dyn View, stage: &Stage, promotion: &mu
 fn task_of(request: &Request<'_>, view: &dyn View, reference: &TaskReference) -> Option<TaskSpec> {
     if reference.kind == "ClusterPromotionTask" {
         let task = view.get(GROUP, "clusterpromotiontasks", None, &reference.name)?;
-        return serde_json::from_value::<ClusterPromotionTask>(task).ok().map(|task| task.spec);
+        return serde_json::from_value::<ClusterPromotionTask>(task)
+            .ok()
+            .map(|task| task.spec);
     }
     let task = view.get(GROUP, "promotiontasks", request.namespace, &reference.name)?;
-    serde_json::from_value::<PromotionTask>(task).ok().map(|task| task.spec)
+    serde_json::from_value::<PromotionTask>(task)
+        .ok()
+        .map(|task| task.spec)
 }
 
 /// Marks what a person's Promotion means for auto-promotion: of the candidate it lifts a hold, of anything else it
@@ -130,7 +174,9 @@ fn mark_intent(
     let config = view.get(GROUP, "projectconfigs", request.namespace, project);
     let config: Option<ProjectConfig> = config.map(|config| request.read(&config)).transpose()?;
     let all = freight_of(request, view)?;
-    if let Some(intent) = auto_promotion::intent(config.as_ref(), stage, &freight.into(), &all, request.now) {
+    if let Some(intent) =
+        auto_promotion::intent(config.as_ref(), stage, &freight.into(), &all, request.now)
+    {
         let (key, value) = intent.annotation();
         object::annotate(promotion, key, Some(&value));
     }
@@ -141,7 +187,11 @@ fn mark_intent(
 fn bind(stage: &Stage, promotion: &mut Value) {
     let shard = Some(stage.spec.shard.as_str()).filter(|shard| !shard.is_empty());
     object::label(promotion, meta::SHARD, shard);
-    object::label(promotion, meta::STAGE, Some(&meta::label_value(stage.name())));
+    object::label(
+        promotion,
+        meta::STAGE,
+        Some(&meta::label_value(stage.name())),
+    );
     object::annotate(promotion, meta::STAGE, Some(stage.name()));
     if !is_request_child(promotion) {
         let owner = json!([{
@@ -154,18 +204,29 @@ fn bind(stage: &Stage, promotion: &mut Value) {
 
 /// Whether a PromotionRequest made it (enterprise only).
 fn is_request_child(promotion: &Value) -> bool {
-    object::list(promotion, &["metadata", "ownerReferences"]).iter().any(|owner| {
-        owner.get("controller") == Some(&Value::Bool(true))
-            && object::text(owner, &["kind"]) == "PromotionRequest"
-            && object::text(owner, &["apiVersion"]).starts_with(GROUP)
-    })
+    object::list(promotion, &["metadata", "ownerReferences"])
+        .iter()
+        .any(|owner| {
+            owner.get("controller") == Some(&Value::Bool(true))
+                && object::text(owner, &["kind"]) == "PromotionRequest"
+                && object::text(owner, &["apiVersion"]).starts_with(GROUP)
+        })
 }
 
 /// Whether it may be stored or deleted.
 pub fn validate(request: &Request<'_>, view: &dyn View) -> Result<(), Denial> {
     let subject = request.object.or(request.old);
-    let stage_name = subject.map(|promotion| object::text(promotion, &["spec", "stage"])).unwrap_or_default();
-    let permitted = view.authorized(request.user, "promote", GROUP, "stages", request.namespace, stage_name);
+    let stage_name = subject
+        .map(|promotion| object::text(promotion, &["spec", "stage"]))
+        .unwrap_or_default();
+    let permitted = view.authorized(
+        request.user,
+        "promote",
+        GROUP,
+        "stages",
+        request.namespace,
+        stage_name,
+    );
     let refusal = |action: &str| {
         let user = &request.user.name;
         format!("subject {user:?} is not permitted to {action} Promotions for Stage {stage_name:?}")
@@ -173,7 +234,9 @@ pub fn validate(request: &Request<'_>, view: &dyn View) -> Result<(), Denial> {
     match request.operation {
         Operation::Delete if permitted => Ok(()),
         Operation::Delete => Err(request.forbidden(refusal("delete"))),
-        Operation::Update if !permitted => Err(request.internal(request.forbidden(refusal("update")))),
+        Operation::Update if !permitted => {
+            Err(request.internal(request.forbidden(refusal("update"))))
+        }
         Operation::Update => validate_update(request),
         Operation::Create => {
             project::require_project(request, view)?;
@@ -189,14 +252,20 @@ fn validate_create(request: &Request<'_>, view: &dyn View) -> Result<(), Denial>
     let object = request.object()?;
     let promotion: Promotion = request.read(object)?;
     if promotion.spec.freight.is_empty() == promotion.spec.origin.is_none() {
-        return Err(request.invalid("spec", "exactly one of spec.freight or spec.origin must be set"));
+        return Err(request.invalid(
+            "spec",
+            "exactly one of spec.freight or spec.origin must be set",
+        ));
     }
     crd::plain_steps(request, "spec.steps", &promotion.spec.steps)?;
     crd::variables(request, "spec.vars", &promotion.spec.vars)?;
     target_needs_request(request, object)?;
     let stage = stage_of(request, view, object)?;
     if stage.spec.targets.is_some() && !is_request_child(object) {
-        let text = format!("Stage {:?} selects Targets; it takes no Promotions of its own", stage.name());
+        let text = format!(
+            "Stage {:?} selects Targets; it takes no Promotions of its own",
+            stage.name()
+        );
         return Err(request.invalid("spec.stage", text));
     }
     let name = promotion.spec.freight.as_str();
@@ -209,14 +278,20 @@ fn validate_create(request: &Request<'_>, view: &dyn View) -> Result<(), Denial>
             Err(why) => why.to_string(),
         },
     };
-    Err(request.invalid("spec.freight", format!("{name:?}: Freight is not available to this Stage: {why}")))
+    Err(request.invalid(
+        "spec.freight",
+        format!("{name:?}: Freight is not available to this Stage: {why}"),
+    ))
 }
 
 fn target_needs_request(request: &Request<'_>, promotion: &Value) -> Result<(), Denial> {
     if object::text(promotion, &["spec", "target"]).is_empty() || is_request_child(promotion) {
         return Ok(());
     }
-    Err(request.invalid("spec.target", "a Promotion may name a Target only when created by a PromotionRequest"))
+    Err(request.invalid(
+        "spec.target",
+        "a Promotion may name a Target only when created by a PromotionRequest",
+    ))
 }
 
 fn validate_update(request: &Request<'_>) -> Result<(), Denial> {

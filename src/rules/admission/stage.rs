@@ -18,7 +18,11 @@ pub fn mutate(request: &Request<'_>, stage: &mut Value) {
 /// `spec.shard` as a label.
 pub fn label_shard(object: &mut Value) {
     let shard = object::text(object, &["spec", "shard"]).to_owned();
-    object::label(object, meta::SHARD, Some(shard.as_str()).filter(|shard| !shard.is_empty()));
+    object::label(
+        object,
+        meta::SHARD,
+        Some(shard.as_str()).filter(|shard| !shard.is_empty()),
+    );
 }
 
 /// Whether a Stage may be stored; every deletion may.
@@ -34,9 +38,18 @@ pub fn validate(request: &Request<'_>, view: &dyn View) -> Result<(), Denial> {
     requests(request, &stage.spec.requested_freight)?;
     if let Some(template) = &stage.spec.promotion_template {
         let field = "spec.promotionTemplate.spec.steps";
-        crd::variables(request, "spec.promotionTemplate.spec.vars", &template.spec.vars)?;
+        crd::variables(
+            request,
+            "spec.promotionTemplate.spec.vars",
+            &template.spec.vars,
+        )?;
         // A template without the field is a control-flow Stage; an empty list is refused by the schema.
-        if object::at(request.object()?, &["spec", "promotionTemplate", "spec", "steps"]).is_some() {
+        if object::at(
+            request.object()?,
+            &["spec", "promotionTemplate", "spec", "steps"],
+        )
+        .is_some()
+        {
             crd::template_steps(request, field, &template.spec.steps)?;
         }
         crd::aliases(request, field, &template.spec.steps)?;
@@ -52,18 +65,35 @@ fn requests(request: &Request<'_>, requests: &[FreightRequest]) -> Result<(), De
         let field = format!("{field}[{index}]");
         crd::origin(request, &format!("{field}.origin"), &one.origin)?;
         if !seen.insert(one.origin.key()) {
-            let text = format!("freight with origin {} requested multiple times", one.origin.key());
+            let text = format!(
+                "freight with origin {} requested multiple times",
+                one.origin.key()
+            );
             return Err(request.invalid(&field, text));
         }
         let sources = &one.sources;
         if !sources.required_soak_time.is_empty() {
-            crd::duration(request, &format!("{field}.sources.requiredSoakTime"), &sources.required_soak_time)?;
+            crd::duration(
+                request,
+                &format!("{field}.sources.requiredSoakTime"),
+                &sources.required_soak_time,
+            )?;
         }
         let strategy = format!("{field}.sources.availabilityStrategy");
-        crd::word(request, &strategy, &sources.availability_strategy, &["", "All", "OneOf"])?;
+        crd::word(
+            request,
+            &strategy,
+            &sources.availability_strategy,
+            &["", "All", "OneOf"],
+        )?;
         if let Some(options) = &sources.auto_promotion_options {
             let policy = format!("{field}.sources.autoPromotionOptions.selectionPolicy");
-            crd::word(request, &policy, &options.selection_policy, &["", "NewestFreight", "MatchUpstream"])?;
+            crd::word(
+                request,
+                &policy,
+                &options.selection_policy,
+                &["", "NewestFreight", "MatchUpstream"],
+            )?;
         }
     }
     Ok(())

@@ -25,7 +25,8 @@ struct World {
 impl World {
     fn put(&mut self, plural: &str, namespace: &str, object: Value) {
         let name = object["metadata"]["name"].as_str().unwrap().to_owned();
-        self.objects.insert((plural.into(), namespace.into(), name), object);
+        self.objects
+            .insert((plural.into(), namespace.into(), name), object);
     }
 
     fn with(mut self, plural: &str, namespace: &str, object: Value) -> Self {
@@ -36,15 +37,35 @@ impl World {
 
 impl View for World {
     fn get(&self, _: &str, plural: &str, namespace: Option<&str>, name: &str) -> Option<Value> {
-        self.objects.get(&(plural.into(), namespace.unwrap_or_default().into(), name.into())).cloned()
+        self.objects
+            .get(&(
+                plural.into(),
+                namespace.unwrap_or_default().into(),
+                name.into(),
+            ))
+            .cloned()
     }
 
     fn list(&self, _: &str, plural: &str, namespace: Option<&str>) -> Vec<Value> {
-        let of = |key: &(String, String, String)| key.0 == plural && namespace.is_none_or(|namespace| key.1 == namespace);
-        self.objects.iter().filter(|(key, _)| of(key)).map(|(_, object)| object.clone()).collect()
+        let of = |key: &(String, String, String)| {
+            key.0 == plural && namespace.is_none_or(|namespace| key.1 == namespace)
+        };
+        self.objects
+            .iter()
+            .filter(|(key, _)| of(key))
+            .map(|(_, object)| object.clone())
+            .collect()
     }
 
-    fn authorized(&self, _: &User, verb: &str, _: &str, _: &str, _: Option<&str>, name: &str) -> bool {
+    fn authorized(
+        &self,
+        _: &User,
+        verb: &str,
+        _: &str,
+        _: &str,
+        _: Option<&str>,
+        name: &str,
+    ) -> bool {
         !self.refused.contains(&(verb, name))
     }
 }
@@ -78,11 +99,19 @@ fn stage(sources: Value) -> Value {
 }
 
 fn ann() -> User {
-    User { name: "ann".into(), uid: Some("1001".into()), groups: vec!["leads".into(), "dev".into()], impersonated_by: None }
+    User {
+        name: "ann".into(),
+        uid: Some("1001".into()),
+        groups: vec!["leads".into(), "dev".into()],
+        impersonated_by: None,
+    }
 }
 
 fn executor() -> User {
-    User { name: EXECUTOR.into(), ..User::default() }
+    User {
+        name: EXECUTOR.into(),
+        ..User::default()
+    }
 }
 
 /// A write in the namespace `shop`.
@@ -96,15 +125,33 @@ struct Write<'a> {
 
 impl<'a> Write<'a> {
     fn create(plural: &'a str, object: Value) -> Self {
-        Self { plural, object: Some(object), old: None, user: ann(), subresource: None }
+        Self {
+            plural,
+            object: Some(object),
+            old: None,
+            user: ann(),
+            subresource: None,
+        }
     }
 
     fn update(plural: &'a str, old: Value, object: Value) -> Self {
-        Self { plural, object: Some(object), old: Some(old), user: ann(), subresource: None }
+        Self {
+            plural,
+            object: Some(object),
+            old: Some(old),
+            user: ann(),
+            subresource: None,
+        }
     }
 
     fn delete(plural: &'a str, old: Value) -> Self {
-        Self { plural, object: None, old: Some(old), user: ann(), subresource: None }
+        Self {
+            plural,
+            object: None,
+            old: Some(old),
+            user: ann(),
+            subresource: None,
+        }
     }
 
     fn by(self, user: User) -> Self {
@@ -112,7 +159,10 @@ impl<'a> Write<'a> {
     }
 
     fn status(self) -> Self {
-        Self { subresource: Some("status"), ..self }
+        Self {
+            subresource: Some("status"),
+            ..self
+        }
     }
 
     /// The object as it would be stored.
@@ -124,10 +174,18 @@ impl<'a> Write<'a> {
                 (Some(_), Some(_)) => Operation::Update,
                 _ => Operation::Delete,
             },
-            group: if self.plural.starts_with("approval") { meta::GROUP } else { meta::KARGO_GROUP },
+            group: if self.plural.starts_with("approval") {
+                meta::GROUP
+            } else {
+                meta::KARGO_GROUP
+            },
             plural: self.plural,
             subresource: self.subresource,
-            namespace: if matches!(self.plural, "projects" | "clusterpromotiontasks") { None } else { Some(subject["metadata"]["namespace"].as_str().unwrap_or("shop")) },
+            namespace: if matches!(self.plural, "projects" | "clusterpromotiontasks") {
+                None
+            } else {
+                Some(subject["metadata"]["namespace"].as_str().unwrap_or("shop"))
+            },
             name: subject["metadata"]["name"].as_str(),
             object: self.object.as_ref(),
             old: self.old.as_ref(),

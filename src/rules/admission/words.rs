@@ -1,17 +1,19 @@
 //! Two-word aliases for Freight.
 
 const FIRST: [&str; 48] = [
-    "amber", "ample", "bold", "brave", "brisk", "calm", "clear", "coral", "crisp", "dapper", "eager", "early", "fair",
-    "fleet", "fresh", "gentle", "golden", "grand", "green", "hardy", "honest", "jolly", "keen", "kind", "late",
-    "light", "lively", "lucky", "mellow", "merry", "mild", "neat", "nimble", "noble", "plain", "proud", "quick",
-    "quiet", "rapid", "ready", "red", "silver", "sound", "steady", "stout", "swift", "warm", "wise",
+    "amber", "ample", "bold", "brave", "brisk", "calm", "clear", "coral", "crisp", "dapper",
+    "eager", "early", "fair", "fleet", "fresh", "gentle", "golden", "grand", "green", "hardy",
+    "honest", "jolly", "keen", "kind", "late", "light", "lively", "lucky", "mellow", "merry",
+    "mild", "neat", "nimble", "noble", "plain", "proud", "quick", "quiet", "rapid", "ready", "red",
+    "silver", "sound", "steady", "stout", "swift", "warm", "wise",
 ];
 
 const SECOND: [&str; 48] = [
-    "anchor", "badger", "barge", "beacon", "bittern", "bolt", "brig", "buoy", "canal", "cask", "cutter", "dock",
-    "dolphin", "eider", "ferry", "finch", "gannet", "gull", "harbour", "heron", "hull", "keel", "kite", "lantern",
-    "ledger", "lighter", "lock", "mast", "mole", "otter", "oyster", "pennant", "pilot", "plover", "puffin", "quay",
-    "rudder", "sail", "seal", "skiff", "sloop", "spar", "tern", "tide", "tiller", "wharf", "wherry", "wren",
+    "anchor", "badger", "barge", "beacon", "bittern", "bolt", "brig", "buoy", "canal", "cask",
+    "cutter", "dock", "dolphin", "eider", "ferry", "finch", "gannet", "gull", "harbour", "heron",
+    "hull", "keel", "kite", "lantern", "ledger", "lighter", "lock", "mast", "mole", "otter",
+    "oyster", "pennant", "pilot", "plover", "puffin", "quay", "rudder", "sail", "seal", "skiff",
+    "sloop", "spar", "tern", "tide", "tiller", "wharf", "wherry", "wren",
 ];
 
 /// An alias that is not taken, chosen by `entropy`: two words, with a number behind where all pairs are used up.
@@ -21,12 +23,19 @@ pub fn alias(entropy: u128, taken: impl Fn(&str) -> bool) -> String {
     let pair = |index: usize| {
         let index = index % pairs;
         let first = FIRST.get(index / SECOND.len()).copied().unwrap_or_default();
-        let second = SECOND.get(index % SECOND.len()).copied().unwrap_or_default();
+        let second = SECOND
+            .get(index % SECOND.len())
+            .copied()
+            .unwrap_or_default();
         format!("{first}-{second}")
     };
     let free = (start..start + pairs).map(pair).find(|alias| !taken(alias));
-    free.or_else(|| (2..u32::MAX).map(|number| format!("{}-{number}", pair(start))).find(|alias| !taken(alias)))
-        .unwrap_or_default()
+    free.or_else(|| {
+        (2..u32::MAX)
+            .map(|number| format!("{}-{number}", pair(start)))
+            .find(|alias| !taken(alias))
+    })
+    .unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -38,7 +47,9 @@ mod tests {
     #[test]
     fn aliases_are_free_and_never_run_out() {
         let pairs = FIRST.len() * SECOND.len();
-        let mut used: BTreeSet<String> = (0..pairs).map(|entropy| alias(entropy as u128, |_| false)).collect();
+        let mut used: BTreeSet<String> = (0..pairs)
+            .map(|entropy| alias(entropy as u128, |_| false))
+            .collect();
         assert_eq!(used.len(), pairs);
         assert!(used.remove("calm-otter"));
         for expected in ["calm-otter", "amber-canal-2", "amber-canal-3"] {

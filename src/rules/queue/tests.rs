@@ -17,7 +17,14 @@ fn stage(status: Value) -> Stage {
 
 #[test]
 fn running_then_waiting_then_ended() {
-    let mut all = rows(&[("e", "Succeeded"), ("d", ""), ("c", "Running"), ("b", "Pending"), ("a", "Failed"), ("f", "Paused")]);
+    let mut all = rows(&[
+        ("e", "Succeeded"),
+        ("d", ""),
+        ("c", "Running"),
+        ("b", "Pending"),
+        ("a", "Failed"),
+        ("f", "Paused"),
+    ]);
     all.sort_by(order);
     let names: Vec<&str> = all.iter().map(|row| row.name.as_str()).collect();
     assert_eq!(names, ["c", "b", "d", "f", "e", "a"]);
@@ -31,18 +38,78 @@ fn turns() {
     let record = |names: &[&str]| Turn::Record(names.iter().map(|name| (*name).into()).collect());
     let cases: Vec<(&str, Value, Vec<PromotionRow>, Turn)> = vec![
         ("nothing", json!({}), vec![], Turn::Idle),
-        ("the oldest starts", json!({}), rows(&[("c", "Pending"), ("b", "Pending")]), Turn::Start("b".into())),
-        ("one that nobody has marked Pending", json!({}), rows(&[("b", "")]), Turn::Start("b".into())),
-        ("a running one goes on", json!({}), rows(&[("b", "Pending"), ("c", "Running")]), Turn::Start("c".into())),
-        ("it is the current one", current("b"), rows(&[("b", "Running"), ("c", "Pending")]), Turn::Stay("b".into())),
-        ("current, not started", current("b"), rows(&[("b", "Pending"), ("c", "Pending")]), Turn::Stay("b".into())),
-        ("ended", both.clone(), rows(&[("b", "Succeeded"), ("c", "Pending")]), record(&["b"])),
-        ("ended, with one that was aborted before its start", both.clone(), rows(&[("c", "Aborted"), ("b", "Failed")]), record(&["b", "c"])),
-        ("current is gone", current("b"), rows(&[("c", "Pending")]), record(&[])),
-        ("current is no longer first", current("c"), rows(&[("b", "Pending"), ("c", "Pending")]), record(&[])),
-        ("ended without ever being current", last("a"), rows(&[("b", "Aborted")]), record(&["b"])),
-        ("recorded already", last("b"), rows(&[("b", "Succeeded"), ("a", "Failed")]), Turn::Idle),
-        ("a name before the last is never recorded", last("b"), rows(&[("a", "Succeeded"), ("c", "Pending")]), Turn::Start("c".into())),
+        (
+            "the oldest starts",
+            json!({}),
+            rows(&[("c", "Pending"), ("b", "Pending")]),
+            Turn::Start("b".into()),
+        ),
+        (
+            "one that nobody has marked Pending",
+            json!({}),
+            rows(&[("b", "")]),
+            Turn::Start("b".into()),
+        ),
+        (
+            "a running one goes on",
+            json!({}),
+            rows(&[("b", "Pending"), ("c", "Running")]),
+            Turn::Start("c".into()),
+        ),
+        (
+            "it is the current one",
+            current("b"),
+            rows(&[("b", "Running"), ("c", "Pending")]),
+            Turn::Stay("b".into()),
+        ),
+        (
+            "current, not started",
+            current("b"),
+            rows(&[("b", "Pending"), ("c", "Pending")]),
+            Turn::Stay("b".into()),
+        ),
+        (
+            "ended",
+            both.clone(),
+            rows(&[("b", "Succeeded"), ("c", "Pending")]),
+            record(&["b"]),
+        ),
+        (
+            "ended, with one that was aborted before its start",
+            both.clone(),
+            rows(&[("c", "Aborted"), ("b", "Failed")]),
+            record(&["b", "c"]),
+        ),
+        (
+            "current is gone",
+            current("b"),
+            rows(&[("c", "Pending")]),
+            record(&[]),
+        ),
+        (
+            "current is no longer first",
+            current("c"),
+            rows(&[("b", "Pending"), ("c", "Pending")]),
+            record(&[]),
+        ),
+        (
+            "ended without ever being current",
+            last("a"),
+            rows(&[("b", "Aborted")]),
+            record(&["b"]),
+        ),
+        (
+            "recorded already",
+            last("b"),
+            rows(&[("b", "Succeeded"), ("a", "Failed")]),
+            Turn::Idle,
+        ),
+        (
+            "a name before the last is never recorded",
+            last("b"),
+            rows(&[("a", "Succeeded"), ("c", "Pending")]),
+            Turn::Start("c".into()),
+        ),
     ];
     for (name, status, rows, expected) in cases {
         let rows: Vec<&PromotionRow> = rows.iter().collect();
@@ -99,10 +166,15 @@ fn one_at_a_time_and_everything_is_recorded_once_in_order() {
                 _ => {}
             }
             play(&mut stage, &mut rows, &mut recorded);
-            let running = rows.iter().filter(|row| row.phase == Phase::Running).count();
+            let running = rows
+                .iter()
+                .filter(|row| row.phase == Phase::Running)
+                .count();
             assert!(running <= 1, "seed {seed}: {running} at once");
         }
-        while rows.iter().any(|row| !row.phase.is_terminal()) || stage.status.current_promotion.is_some() {
+        while rows.iter().any(|row| !row.phase.is_terminal())
+            || stage.status.current_promotion.is_some()
+        {
             end(&mut rows, &mut dice, &stage);
             play(&mut stage, &mut rows, &mut recorded);
         }
@@ -111,7 +183,10 @@ fn one_at_a_time_and_everything_is_recorded_once_in_order() {
         sorted.dedup();
         assert_eq!(recorded, sorted, "seed {seed}: once each, in order");
         let last = recorded.last();
-        let lost: Vec<_> = rows.iter().filter(|row| last.is_some_and(|last| row.name > *last)).collect();
+        let lost: Vec<_> = rows
+            .iter()
+            .filter(|row| last.is_some_and(|last| row.name > *last))
+            .collect();
         assert!(lost.is_empty(), "seed {seed}: {lost:?}");
     }
 }
@@ -121,18 +196,36 @@ struct Dice(u64);
 
 impl Dice {
     fn roll(&mut self, sides: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % sides
     }
 }
 
 /// Ends the running Promotion, or has a person abort a waiting one.
 fn end(rows: &mut [PromotionRow], dice: &mut Dice, stage: &Stage) {
-    let current = stage.status.current_promotion.as_ref().map(|reference| reference.name.clone());
-    let outcome = [Phase::Succeeded, Phase::Failed, Phase::Errored, Phase::Aborted][dice.roll(4) as usize].clone();
+    let current = stage
+        .status
+        .current_promotion
+        .as_ref()
+        .map(|reference| reference.name.clone());
+    let outcome = [
+        Phase::Succeeded,
+        Phase::Failed,
+        Phase::Errored,
+        Phase::Aborted,
+    ][dice.roll(4) as usize]
+        .clone();
     let waiting = dice.roll(5) == 0;
     let chosen = rows.iter_mut().rfind(|row| {
-        !row.phase.is_terminal() && if waiting { Some(&row.name) != current.as_ref() } else { Some(&row.name) == current.as_ref() }
+        !row.phase.is_terminal()
+            && if waiting {
+                Some(&row.name) != current.as_ref()
+            } else {
+                Some(&row.name) == current.as_ref()
+            }
     });
     if let Some(row) = chosen {
         row.phase = if waiting { Phase::Aborted } else { outcome };
@@ -141,11 +234,18 @@ fn end(rows: &mut [PromotionRow], dice: &mut Dice, stage: &Stage) {
 
 fn play(stage: &mut Stage, rows: &mut [PromotionRow], recorded: &mut Vec<PromotionName>) {
     let views: Vec<&PromotionRow> = rows.iter().collect();
-    let reference = |name: &PromotionName| Some(crate::kargo::stage::PromotionReference { name: name.clone(), ..Default::default() });
+    let reference = |name: &PromotionName| {
+        Some(crate::kargo::stage::PromotionReference {
+            name: name.clone(),
+            ..Default::default()
+        })
+    };
     match turn(stage, &views) {
         Turn::Start(name) => {
             stage.status.current_promotion = reference(&name);
-            rows.iter_mut().filter(|row| row.name == name).for_each(|row| row.phase = Phase::Running);
+            rows.iter_mut()
+                .filter(|row| row.name == name)
+                .for_each(|row| row.phase = Phase::Running);
         }
         Turn::Record(names) => {
             stage.status.current_promotion = None;

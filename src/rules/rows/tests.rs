@@ -3,7 +3,9 @@ use serde_json::{Value, json};
 use super::*;
 
 fn promotion(steps: usize, status: Value) -> PromotionRow {
-    let steps: Vec<Value> = (1..=steps).map(|number| json!({"uses": "copy", "as": format!("s{number}")})).collect();
+    let steps: Vec<Value> = (1..=steps)
+        .map(|number| json!({"uses": "copy", "as": format!("s{number}")}))
+        .collect();
     let object = json!({"metadata": {"name": "p", "namespace": "shop"}, "spec": {"stage": "prod", "steps": steps}, "status": status});
     PromotionRow::of(&serde_json::from_value(object).unwrap())
 }
@@ -13,11 +15,27 @@ fn promotion(steps: usize, status: Value) -> PromotionRow {
 fn the_step_is_within_what_there_is() {
     let entry = json!([{"alias": "s1", "status": "Succeeded"}]);
     for (steps, status, number) in [
-        (0, json!({"phase": "Running", "stepExecutionMetadata": entry}), None),
+        (
+            0,
+            json!({"phase": "Running", "stepExecutionMetadata": entry}),
+            None,
+        ),
         (0, json!({"phase": "Succeeded"}), None),
-        (5, json!({"phase": "Running", "currentStep": 7, "stepExecutionMetadata": entry}), Some(5)),
-        (5, json!({"phase": "Running", "currentStep": -3, "stepExecutionMetadata": entry}), Some(1)),
-        (5, json!({"phase": "Running", "currentStep": 1, "stepExecutionMetadata": entry}), Some(2)),
+        (
+            5,
+            json!({"phase": "Running", "currentStep": 7, "stepExecutionMetadata": entry}),
+            Some(5),
+        ),
+        (
+            5,
+            json!({"phase": "Running", "currentStep": -3, "stepExecutionMetadata": entry}),
+            Some(1),
+        ),
+        (
+            5,
+            json!({"phase": "Running", "currentStep": 1, "stepExecutionMetadata": entry}),
+            Some(2),
+        ),
         (5, json!({"phase": "Succeeded", "currentStep": 4}), Some(5)),
     ] {
         let row = promotion(steps, status.clone());
@@ -45,26 +63,52 @@ fn a_bad_end_shows_the_step_that_was_bad() {
         ])
     };
     let at = |continues: bool| {
-        let row = promotion(4, json!({"phase": "Failed", "currentStep": 3, "stepExecutionMetadata": entries(continues)}));
+        let row = promotion(
+            4,
+            json!({"phase": "Failed", "currentStep": 3, "stepExecutionMetadata": entries(continues)}),
+        );
         row.step.unwrap()
     };
     assert_eq!((at(false).number, at(false).message.as_str()), (2, "A"));
-    assert_eq!((at(true).number, at(true).message.as_str(), at(true).error_count), (3, "B", 2));
+    assert_eq!(
+        (
+            at(true).number,
+            at(true).message.as_str(),
+            at(true).error_count
+        ),
+        (3, "B", 2)
+    );
 }
 
 /// C89: what other versions and other tools left out or wrote otherwise.
 #[test]
 fn odd_objects_have_rows() {
-    let row = promotion(0, json!({"phase": "Paused", "message": null, "stepExecutionMetadata": null, "startedAt": "soon"}));
-    assert_eq!((row.phase.as_str(), row.message.as_str(), row.started_at), ("Paused", "", None));
+    let row = promotion(
+        0,
+        json!({"phase": "Paused", "message": null, "stepExecutionMetadata": null, "startedAt": "soon"}),
+    );
+    assert_eq!(
+        (row.phase.as_str(), row.message.as_str(), row.started_at),
+        ("Paused", "", None)
+    );
     assert!(!row.aborting);
-    let stage: Stage = serde_json::from_value(json!({"metadata": {"name": "s"}, "status": {"freightHistory": null, "health": 7}})).unwrap();
+    let stage: Stage = serde_json::from_value(
+        json!({"metadata": {"name": "s"}, "status": {"freightHistory": null, "health": 7}}),
+    )
+    .unwrap();
     let row = StageRow::of(&stage);
     assert!(row.control_flow && row.freight.is_empty() && !row.verifying && row.health.is_empty());
-    let freight: Freight = serde_json::from_value(json!({"metadata": {"name": "f"}, "images": [null, {"repoURL": "h:5000/o/app"}]})).unwrap();
+    let freight: Freight = serde_json::from_value(
+        json!({"metadata": {"name": "f"}, "images": [null, {"repoURL": "h:5000/o/app"}]}),
+    )
+    .unwrap();
     let row = FreightRow::of(&freight);
-    assert_eq!((row.alias.as_str(), row.artifacts), ("", vec!["app".to_owned()]));
-    let request: ApprovalRequest = serde_json::from_value(json!({"metadata": {"name": "r"}, "status": null})).unwrap();
+    assert_eq!(
+        (row.alias.as_str(), row.artifacts),
+        ("", vec!["app".to_owned()])
+    );
+    let request: ApprovalRequest =
+        serde_json::from_value(json!({"metadata": {"name": "r"}, "status": null})).unwrap();
     assert_eq!(RequestRow::of(&request).phase, RequestPhase::Open);
 }
 
@@ -75,7 +119,10 @@ fn an_abort_shows_until_the_end() {
         PromotionRow::of(&serde_json::from_value(object).unwrap()).aborting
     };
     assert!(with("terminate", "Running"));
-    assert!(with("{\"action\":\"terminate\",\"actor\":\"kubernetes:ann\"}", "Pending"));
+    assert!(with(
+        "{\"action\":\"terminate\",\"actor\":\"kubernetes:ann\"}",
+        "Pending"
+    ));
     assert!(!with("", "Running"));
     assert!(!with("terminate", "Aborted"));
 }
@@ -92,7 +139,18 @@ fn artifacts_are_short() {
     .unwrap();
     let row = FreightRow::of(&freight);
     assert_eq!(row.alias.as_str(), "calm-otter");
-    assert_eq!(row.artifacts, ["app:2.3.1", "busybox@sha256:ab", "web 1.0.0", "db 2", "repo@74291c2", "r@v1", "lib 3"]);
+    assert_eq!(
+        row.artifacts,
+        [
+            "app:2.3.1",
+            "busybox@sha256:ab",
+            "web 1.0.0",
+            "db 2",
+            "repo@74291c2",
+            "r@v1",
+            "lib 3"
+        ]
+    );
 }
 
 #[test]
@@ -110,5 +168,8 @@ fn a_request_sums_its_files() {
     }))
     .unwrap();
     let row = RequestRow::of(&request);
-    assert_eq!((row.files, row.added, row.removed, row.digest.as_str()), (2, 4, 2, "d"));
+    assert_eq!(
+        (row.files, row.added, row.removed, row.digest.as_str()),
+        (2, 4, 2, "d")
+    );
 }

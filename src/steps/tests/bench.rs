@@ -11,7 +11,10 @@ use serde_json::Value;
 
 use super::tw::{
     engine::{
-        step::{Around, Files, Found, Outcome, Person, Registry, Repositories, Revision, StepCx, StepError},
+        step::{
+            Around, Files, Found, Outcome, Person, Registry, Repositories, Revision, StepCx,
+            StepError,
+        },
         workspace::{Kind, MirrorKey, MirrorPaths, Workspace, WorkspaceState},
     },
     git::{
@@ -57,7 +60,15 @@ impl Repositories for Remotes {
             Revision::Tag(name) => (None, branch(name)),
         };
         let mirror = MirrorKey(mirror_name(url));
-        Ok(revisions.iter().map(found).map(|(branch, commit)| Found { mirror: mirror.clone(), branch, commit }).collect())
+        Ok(revisions
+            .iter()
+            .map(found)
+            .map(|(branch, commit)| Found {
+                mirror: mirror.clone(),
+                branch,
+                commit,
+            })
+            .collect())
     }
 }
 
@@ -86,10 +97,20 @@ impl Bench {
             alias: "step-1".into(),
             started_at: "2026-01-02T03:04:05Z".parse().unwrap(),
             freight: FreightCollection::default(),
-            author: Person { name: "Kargo".into(), email: "no-reply@kargo.io".into() },
+            author: Person {
+                name: "Kargo".into(),
+                email: "no-reply@kargo.io".into(),
+            },
         };
         let files = Files::new(WorkspaceState::default(), paths.clone());
-        Self { dir, paths, files, around, remotes: Remotes::default(), steps: registry() }
+        Self {
+            dir,
+            paths,
+            files,
+            around,
+            remotes: Remotes::default(),
+            steps: registry(),
+        }
     }
 
     /// Runs a step as the runner does: what the check refuses is not run.
@@ -97,8 +118,15 @@ impl Bench {
         let step = self.steps.find(&uses.into()).unwrap();
         let problems = step.check(config);
         assert!(problems.is_empty(), "{uses}: {problems:?}");
-        let cx = StepCx { around: &self.around, files: &mut self.files, repositories: &self.remotes, earlier: None };
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let cx = StepCx {
+            around: &self.around,
+            files: &mut self.files,
+            repositories: &self.remotes,
+            earlier: None,
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .build()
+            .unwrap();
         runtime.block_on(step.run(cx, config))
     }
 
@@ -109,8 +137,13 @@ impl Bench {
     /// The error of a step, as its message shows it.
     pub fn refused(&mut self, uses: &str, config: &Value) -> String {
         let before = self.files.state.clone();
-        let error = self.run(uses, config).expect_err("the step should not have worked");
-        assert_eq!(before, self.files.state, "a step that fails changes nothing");
+        let error = self
+            .run(uses, config)
+            .expect_err("the step should not have worked");
+        assert_eq!(
+            before, self.files.state,
+            "a step that fails changes nothing"
+        );
         error.sentence()
     }
 
@@ -121,9 +154,15 @@ impl Bench {
         result
     }
 
-    pub fn write(&mut self, at: &str, bytes: impl AsRef<[u8]>, mode: Option<Mode>) -> Result<(), String> {
+    pub fn write(
+        &mut self,
+        at: &str,
+        bytes: impl AsRef<[u8]>,
+        mode: Option<Mode>,
+    ) -> Result<(), String> {
         let path = RepoPath::parse(at).map_err(|error| error.to_string())?;
-        self.workspace(|workspace| workspace.write(&path, bytes.as_ref(), mode)).map_err(|error| error.to_string())
+        self.workspace(|workspace| workspace.write(&path, bytes.as_ref(), mode))
+            .map_err(|error| error.to_string())
     }
 
     pub fn put(&mut self, at: &str, text: &str) {
@@ -131,16 +170,21 @@ impl Bench {
     }
 
     pub fn get(&mut self, at: &str) -> String {
-        let file = self.workspace(|workspace| workspace.read(&RepoPath::parse(at).unwrap()).unwrap());
+        let file =
+            self.workspace(|workspace| workspace.read(&RepoPath::parse(at).unwrap()).unwrap());
         String::from_utf8(file.unwrap_or_else(|| panic!("no {at}")).bytes).unwrap()
     }
 
     pub fn mode(&mut self, at: &str) -> Mode {
-        self.workspace(|workspace| workspace.read(&RepoPath::parse(at).unwrap()).unwrap()).unwrap().mode
+        self.workspace(|workspace| workspace.read(&RepoPath::parse(at).unwrap()).unwrap())
+            .unwrap()
+            .mode
     }
 
     pub fn exists(&mut self, at: &str) -> bool {
-        let Ok(path) = RepoPath::parse(at) else { return false };
+        let Ok(path) = RepoPath::parse(at) else {
+            return false;
+        };
         self.workspace(|workspace| workspace.kind(&path).unwrap_or(Kind::Absent)) != Kind::Absent
     }
 
@@ -162,10 +206,16 @@ impl Bench {
         let mut edits = Edits::new();
         for (path, text, mode) in files {
             let blob = objects.write_blob(text.as_bytes()).unwrap();
-            edits.put(&path.parse().unwrap(), Some(Node::leaf(*mode, &blob).unwrap()));
+            edits.put(
+                &path.parse().unwrap(),
+                Some(Node::leaf(*mode, &blob).unwrap()),
+            );
         }
         let tree = objects.edit(&TreeId::empty(), &edits).unwrap();
-        let someone = GitPerson { name: "Ann".into(), email: "ann@example.com".into() };
+        let someone = GitPerson {
+            name: "Ann".into(),
+            email: "ann@example.com".into(),
+        };
         let commit = objects
             .make_commit(&NewCommit {
                 parent: None,
@@ -177,7 +227,11 @@ impl Bench {
                 header: None,
             })
             .unwrap();
-        self.remotes.branches.lock().unwrap().insert((url.to_owned(), name.to_owned()), commit.clone());
+        self.remotes
+            .branches
+            .lock()
+            .unwrap()
+            .insert((url.to_owned(), name.to_owned()), commit.clone());
         commit
     }
 }

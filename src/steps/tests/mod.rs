@@ -31,7 +31,10 @@ fn every_step_kind_and_its_class() {
         ("wait-for-approval", Class::Wait),
         ("yaml-update", Class::Workspace),
     ];
-    assert_eq!(classes, expected.map(|(kind, class)| (kind.to_owned(), class)));
+    assert_eq!(
+        classes,
+        expected.map(|(kind, class)| (kind.to_owned(), class))
+    );
 }
 
 #[test]
@@ -53,7 +56,9 @@ fn another_step_can_be_added_and_an_unknown_one_is_not_found() {
             _: crate::engine::step::StepCx<'_>,
             _: &serde_json::Value,
         ) -> Result<crate::engine::step::Outcome, crate::engine::step::StepError> {
-            Ok(crate::engine::step::Outcome::succeeded(serde_json::Map::new()))
+            Ok(crate::engine::step::Outcome::succeeded(
+                serde_json::Map::new(),
+            ))
         }
     }
     let registry = registry().with(Other);

@@ -8,7 +8,10 @@ use super::YamlError;
 /// Splits a key: `\.` is a literal dot, `\:` a literal colon (as is a bare one), `\\` a literal backslash, a backslash
 /// at the very end is itself.
 pub fn split(key: &str) -> Result<Vec<String>, YamlError> {
-    let bad = |why| YamlError::BadKey { key: key.to_owned(), why };
+    let bad = |why| YamlError::BadKey {
+        key: key.to_owned(),
+        why,
+    };
     if key.is_empty() {
         return Err(bad("empty key"));
     }
@@ -23,7 +26,9 @@ pub fn split(key: &str) -> Result<Vec<String>, YamlError> {
                 None => part.push('\\'),
                 Some(next @ ('.' | ':' | '\\')) => part.push(next),
                 Some(_) => {
-                    return Err(bad("invalid escape sequence: a backslash goes before a dot, a colon or a backslash"));
+                    return Err(bad(
+                        "invalid escape sequence: a backslash goes before a dot, a colon or a backslash",
+                    ));
                 }
             },
             _ => part.push(c),

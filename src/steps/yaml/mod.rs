@@ -62,6 +62,8 @@ pub enum YamlError {
         why: String,
     },
     /// The proof failed: the edit would have changed more or less than it should.
-    #[error("setting {0} would change more of the file than this one value, so nothing was changed")]
+    #[error(
+        "setting {0} would change more of the file than this one value, so nothing was changed"
+    )]
     Unproved(String),
 }

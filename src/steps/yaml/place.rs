@@ -13,7 +13,10 @@ impl<'a> Text<'a> {
         let offsets = if all.is_ascii() {
             Vec::new()
         } else {
-            all.char_indices().map(|(at, _)| at).chain([all.len()]).collect()
+            all.char_indices()
+                .map(|(at, _)| at)
+                .chain([all.len()])
+                .collect()
         };
         Self { all, offsets }
     }
@@ -46,7 +49,9 @@ impl<'a> Text<'a> {
 
     /// Whether an indicator such as `?` or `-` stands here: it does only before white space or the end.
     pub(super) fn indicator(&self, at: usize, c: char) -> bool {
-        self.from(at).strip_prefix(c).is_some_and(|rest| rest.chars().next().is_none_or(char::is_whitespace))
+        self.from(at)
+            .strip_prefix(c)
+            .is_some_and(|rest| rest.chars().next().is_none_or(char::is_whitespace))
     }
 
     /// Past white space, line breaks and comments.
@@ -63,7 +68,10 @@ impl<'a> Text<'a> {
     }
 
     fn may_comment(&self, at: usize) -> bool {
-        self.slice(0, at).chars().next_back().is_none_or(|c| c.is_whitespace() || ",[]{}:".contains(c))
+        self.slice(0, at)
+            .chars()
+            .next_back()
+            .is_none_or(|c| c.is_whitespace() || ",[]{}:".contains(c))
     }
 
     /// Past one anchor or tag that starts here.
@@ -72,7 +80,9 @@ impl<'a> Text<'a> {
         if rest.starts_with("!<") {
             return at + rest.find('>').map_or(rest.len(), |end| end + 1);
         }
-        at + rest.find(|c: char| c.is_whitespace() || ",[]{}".contains(c)).unwrap_or(rest.len())
+        at + rest
+            .find(|c: char| c.is_whitespace() || ",[]{}".contains(c))
+            .unwrap_or(rest.len())
     }
 
     /// Past the closing quote of the quoted text that starts here; none where it does not start or end.
@@ -98,7 +108,11 @@ impl<'a> Text<'a> {
     pub(super) fn line_end(&self, at: usize) -> usize {
         let rest = self.from(at);
         let line = rest.split('\n').next().unwrap_or(rest);
-        at + if line.len() < rest.len() { line.strip_suffix('\r').unwrap_or(line).len() } else { line.len() }
+        at + if line.len() < rest.len() {
+            line.strip_suffix('\r').unwrap_or(line).len()
+        } else {
+            line.len()
+        }
     }
 
     /// The start of the line that `at` is in.

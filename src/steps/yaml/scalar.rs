@@ -29,16 +29,25 @@ fn write_text(text: &str, style: Style, in_flow: bool) -> String {
 /// Numbers arrive as floats from expressions: a whole one is written as an integer, an exponent so that a reader of
 /// YAML 1.1 takes it for a number too (dot and sign are needed).
 fn write_number(number: &Number) -> String {
-    let Some(float) = number.as_f64().filter(|_| !number.is_i64() && !number.is_u64()) else {
+    let Some(float) = number
+        .as_f64()
+        .filter(|_| !number.is_i64() && !number.is_u64())
+    else {
         return number.to_string();
     };
     if float.fract() == 0.0 && float.abs() < 9_007_199_254_740_992.0 {
         return format!("{float:.0}");
     }
     let text = number.to_string();
-    let Some((digits, exponent)) = text.split_once(['e', 'E']) else { return text };
+    let Some((digits, exponent)) = text.split_once(['e', 'E']) else {
+        return text;
+    };
     let dot = if digits.contains('.') { "" } else { ".0" };
-    let sign = if exponent.starts_with(['-', '+']) { "" } else { "+" };
+    let sign = if exponent.starts_with(['-', '+']) {
+        ""
+    } else {
+        "+"
+    };
     format!("{digits}{dot}e{sign}{exponent}")
 }
 
@@ -78,7 +87,9 @@ fn printable(c: char) -> bool {
 /// Whether `text` without quotes is that same string, for readers of YAML 1.1 and of 1.2.
 pub fn safe_bare(text: &str, in_flow: bool) -> bool {
     let punctuation = |c: char| "-?:,[]{}#&*!|>'\"%@`=<".contains(c);
-    let Some(first) = text.chars().next() else { return false };
+    let Some(first) = text.chars().next() else {
+        return false;
+    };
     !punctuation(first)
         && text.trim() == text
         && text.chars().all(printable)
@@ -95,7 +106,19 @@ fn retyped(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     let word = matches!(
         lower.as_str(),
-        "~" | "null" | "true" | "false" | "yes" | "no" | "on" | "off" | "y" | "n" | ".nan" | "nan" | "inf" | ".inf"
+        "~" | "null"
+            | "true"
+            | "false"
+            | "yes"
+            | "no"
+            | "on"
+            | "off"
+            | "y"
+            | "n"
+            | ".nan"
+            | "nan"
+            | "inf"
+            | ".inf"
     );
     word || timestamp(text) || numeric(lower.strip_prefix(['+', '-']).unwrap_or(&lower))
 }
@@ -106,7 +129,10 @@ fn numeric(text: &str) -> bool {
         return true;
     }
     let digits = |text: &str| text.chars().all(|c| c.is_ascii_digit() || c == '_');
-    if let Some(rest) = ["0x", "0o", "0b"].iter().find_map(|base| text.strip_prefix(base)) {
+    if let Some(rest) = ["0x", "0o", "0b"]
+        .iter()
+        .find_map(|base| text.strip_prefix(base))
+    {
         return rest.chars().all(|c| c.is_ascii_hexdigit() || c == '_');
     }
     let (mantissa, exponent) = text.split_once('e').unwrap_or((text, "0"));
@@ -125,7 +151,9 @@ fn numeric(text: &str) -> bool {
 fn timestamp(text: &str) -> bool {
     let mut parts = text.splitn(3, '-');
     let mut number = |long: std::ops::RangeInclusive<usize>| {
-        parts.next().is_some_and(|part| long.contains(&part.len()) && part.chars().all(|c| c.is_ascii_digit()))
+        parts.next().is_some_and(|part| {
+            long.contains(&part.len()) && part.chars().all(|c| c.is_ascii_digit())
+        })
     };
     if !number(4..=4) || !number(1..=2) {
         return false;
@@ -141,9 +169,15 @@ pub(super) const CORE: &str = "tag:yaml.org,2002:";
 
 /// What a scalar reads as, by its tag or else by YAML 1.2's core rules; none for other nodes.
 pub fn read(node: &Node) -> Option<Value> {
-    let Content::Scalar { text, style } = &node.content else { return None };
+    let Content::Scalar { text, style } = &node.content else {
+        return None;
+    };
     let string = || Some(Value::String(text.clone()));
-    match node.tag.as_deref().map(|tag| tag.strip_prefix(CORE).unwrap_or("")) {
+    match node
+        .tag
+        .as_deref()
+        .map(|tag| tag.strip_prefix(CORE).unwrap_or(""))
+    {
         Some("int" | "float" | "bool" | "null") => Some(read_bare(text)),
         Some(_) => string(),
         None if matches!(style, Style::Plain | Style::Missing) => Some(read_bare(text)),
@@ -160,11 +194,17 @@ fn read_bare(text: &str) -> Value {
     }
     let plain = text.strip_prefix('+').unwrap_or(text);
     let based = [("0x", 16), ("0o", 8)].iter().find_map(|(prefix, base)| {
-        u64::from_str_radix(text.strip_prefix(prefix)?, *base).ok().map(Value::from)
+        u64::from_str_radix(text.strip_prefix(prefix)?, *base)
+            .ok()
+            .map(Value::from)
     });
     let float = || {
-        let looks = plain.starts_with(['-', '.']) || plain.starts_with(|c: char| c.is_ascii_digit());
-        let finite = plain.parse::<f64>().ok().filter(|float| looks && float.is_finite())?;
+        let looks =
+            plain.starts_with(['-', '.']) || plain.starts_with(|c: char| c.is_ascii_digit());
+        let finite = plain
+            .parse::<f64>()
+            .ok()
+            .filter(|float| looks && float.is_finite())?;
         Number::from_f64(finite).map(Value::Number)
     };
     based
@@ -191,12 +231,18 @@ pub fn reads_as(node: &Node, value: &Value) -> bool {
             (read, wanted) => read.as_ref() == Some(wanted),
         },
         (Content::Seq(items), Value::Array(wanted)) => {
-            items.len() == wanted.len() && items.iter().zip(wanted).all(|(item, wanted)| reads_as(item, wanted))
+            items.len() == wanted.len()
+                && items
+                    .iter()
+                    .zip(wanted)
+                    .all(|(item, wanted)| reads_as(item, wanted))
         }
         (Content::Map(entries), Value::Object(wanted)) => {
             entries.len() == wanted.len()
                 && entries.iter().all(|(key, value)| {
-                    key.text().and_then(|key| wanted.get(key)).is_some_and(|wanted| reads_as(value, wanted))
+                    key.text()
+                        .and_then(|key| wanted.get(key))
+                        .is_some_and(|wanted| reads_as(value, wanted))
                 })
         }
         _ => false,

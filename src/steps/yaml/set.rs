@@ -45,7 +45,11 @@ impl Editor {
             Some(rest) => ("\u{feff}", rest),
             None => ("", text),
         };
-        Ok(Self { mark, documents: tree::parse(body)?, body: body.to_owned() })
+        Ok(Self {
+            mark,
+            documents: tree::parse(body)?,
+            body: body.to_owned(),
+        })
     }
 
     /// The file as it is now.
@@ -55,12 +59,21 @@ impl Editor {
 
     /// The node at `route` in a document.
     pub fn node(&self, document: usize, route: &[usize]) -> Option<&Node> {
-        self.documents.get(document).and_then(|root| find::at(root, route))
+        self.documents
+            .get(document)
+            .and_then(|root| find::at(root, route))
     }
 
     /// Sets the value at `route`.
-    pub fn set_at(&mut self, document: usize, route: &[usize], update: &Update) -> Result<(), YamlError> {
-        let Some(node) = self.node(document, route) else { return Err(YamlError::Unproved(update.key.clone())) };
+    pub fn set_at(
+        &mut self,
+        document: usize,
+        route: &[usize],
+        update: &Update,
+    ) -> Result<(), YamlError> {
+        let Some(node) = self.node(document, route) else {
+            return Err(YamlError::Unproved(update.key.clone()));
+        };
         check_target(node, update)?;
         if node.text().is_some() && scalar::reads_as(node, &update.value) {
             return Ok(());
@@ -95,7 +108,12 @@ impl Editor {
                 root
             }),
         }
-        if read.len() != expected.len() || !read.iter().zip(&expected).all(|(read, expected)| same(read, expected)) {
+        if read.len() != expected.len()
+            || !read
+                .iter()
+                .zip(&expected)
+                .all(|(read, expected)| same(read, expected))
+        {
             return Err(unproved());
         }
         (self.body, self.documents) = (edited, read);
@@ -104,27 +122,47 @@ impl Editor {
 }
 
 /// The first document that has the key; if none has, the error of the one where the way leads furthest.
-fn locate(documents: &[Node], update: &Update, text: &Text<'_>) -> Result<(usize, Route), YamlError> {
+fn locate(
+    documents: &[Node],
+    update: &Update,
+    text: &Text<'_>,
+) -> Result<(usize, Route), YamlError> {
     let parts = key::split(&update.key)?;
     let mut furthest: Option<find::Lost> = None;
     for (number, root) in documents.iter().enumerate() {
         match find::route(root, &parts, &update.key, text) {
             Ok(route) => return Ok((number, route)),
-            Err(lost) if furthest.as_ref().is_none_or(|other| other.depth < lost.depth) => furthest = Some(lost),
+            Err(lost)
+                if furthest
+                    .as_ref()
+                    .is_none_or(|other| other.depth < lost.depth) =>
+            {
+                furthest = Some(lost)
+            }
             Err(_) => {}
         }
     }
     Err(furthest.map_or_else(
-        || YamlError::Absent { key: update.key.clone(), why: "the file has no content".into() },
+        || YamlError::Absent {
+            key: update.key.clone(),
+            why: "the file has no content".into(),
+        },
         |lost| lost.error,
     ))
 }
 
 fn check_target(node: &Node, update: &Update) -> Result<(), YamlError> {
-    let refuse = |why: &str| Err(YamlError::Unsettable { key: update.key.clone(), why: why.to_owned() });
+    let refuse = |why: &str| {
+        Err(YamlError::Unsettable {
+            key: update.key.clone(),
+            why: why.to_owned(),
+        })
+    };
     match &node.content {
         Content::Map(_) => refuse("it is a mapping, not a single value; name a key below it"),
-        Content::Seq(_) => refuse("it is a list, not a single value; name a place in it, such as `.0`"),
+        Content::Seq(_) => {
+            refuse("it is a list, not a single value; name a place in it, such as `.0`")
+        }
         _ if update.value.is_array() || update.value.is_object() => {
             refuse("the new value is a list or a mapping, and only single values can be set")
         }
@@ -138,7 +176,9 @@ fn check_target(node: &Node, update: &Update) -> Result<(), YamlError> {
             if texts_only == update.value.is_string() {
                 return Ok(());
             }
-            refuse(&format!("it is tagged `{name}`, so the new value would not read back as what it is"))
+            refuse(&format!(
+                "it is tagged `{name}`, so the new value would not read back as what it is"
+            ))
         }
     }
 }
@@ -164,7 +204,10 @@ pub(super) fn replacement(node: &Node, value: &Value, text: &Text<'_>) -> Edit {
             } else if !text.slice(0, start).ends_with([' ', '\t']) {
                 written.insert(0, ' ');
             }
-            if text.from(start).starts_with(|c: char| !c.is_whitespace() && !",]}".contains(c)) {
+            if text
+                .from(start)
+                .starts_with(|c: char| !c.is_whitespace() && !",]}".contains(c))
+            {
                 written.push(' ');
             }
         }
@@ -173,16 +216,31 @@ pub(super) fn replacement(node: &Node, value: &Value, text: &Text<'_>) -> Edit {
             // A comment behind the `|` stays.
             let header = text.slice(start, header_end);
             let comment = header.trim_start_matches(|c: char| !c.is_whitespace());
-            let comment = if comment.trim().is_empty() { "" } else { comment };
-            let written = match value.as_str().and_then(|value| block::write(text, header, start..end, value)) {
+            let comment = if comment.trim().is_empty() {
+                ""
+            } else {
+                comment
+            };
+            let written = match value
+                .as_str()
+                .and_then(|value| block::write(text, header, start..end, value))
+            {
                 Some(lines) => format!("{}{comment}{}", lines.header, lines.body),
                 None => format!("{written}{comment}"),
             };
-            return Edit { start, end: end.max(header_end), text: written };
+            return Edit {
+                start,
+                end: end.max(header_end),
+                text: written,
+            };
         }
         _ => {}
     }
-    Edit { start, end, text: written }
+    Edit {
+        start,
+        end,
+        text: written,
+    }
 }
 
 /// Whether `read` is what was expected: the same in content, style, anchors and tags, wherever it stands.
@@ -192,15 +250,21 @@ fn same(read: &Node, expected: &Node) -> bool {
     }
     match (&read.content, &expected.content) {
         (_, Content::Written(value)) => scalar::reads_as(read, value),
-        (Content::Scalar { text: a, style: b }, Content::Scalar { text: x, style: y }) => a == x && b == y,
+        (Content::Scalar { text: a, style: b }, Content::Scalar { text: x, style: y }) => {
+            a == x && b == y
+        }
         (Content::Alias(a), Content::Alias(x)) => a == x,
         (Content::Seq(a), Content::Seq(x)) => {
-            read.flow == expected.flow && a.len() == x.len() && a.iter().zip(x).all(|(a, x)| same(a, x))
+            read.flow == expected.flow
+                && a.len() == x.len()
+                && a.iter().zip(x).all(|(a, x)| same(a, x))
         }
         (Content::Map(a), Content::Map(x)) => {
             read.flow == expected.flow
                 && a.len() == x.len()
-                && a.iter().zip(x).all(|((ak, av), (xk, xv))| same(ak, xk) && same(av, xv))
+                && a.iter()
+                    .zip(x)
+                    .all(|((ak, av), (xk, xv))| same(ak, xk) && same(av, xv))
         }
         _ => false,
     }

@@ -89,7 +89,10 @@ impl Node {
 /// Reads a file: one node per document.
 pub fn parse(text: &str) -> Result<Vec<Node>, YamlError> {
     let text = Text::new(text);
-    let mut reader = Reader { events: Parser::new_from_str(text.all).peekable(), text: &text };
+    let mut reader = Reader {
+        events: Parser::new_from_str(text.all).peekable(),
+        text: &text,
+    };
     let mut documents = Vec::new();
     loop {
         let (event, span) = reader.next()?;
@@ -112,7 +115,11 @@ struct Reader<'a, 't> {
 
 fn not_yaml(error: &ScanError) -> YamlError {
     let at = error.marker();
-    YamlError::NotYaml { line: at.line(), column: at.col() + 1, why: error.info().to_owned() }
+    YamlError::NotYaml {
+        line: at.line(),
+        column: at.col() + 1,
+        why: error.info().to_owned(),
+    }
 }
 
 impl<'a> Reader<'a, '_> {
@@ -146,7 +153,11 @@ impl<'a> Reader<'a, '_> {
         if self.text.at(at, ',') {
             at = self.text.skip_space(at + 1);
         }
-        if self.text.at(at, bracket) { Ok(at + 1) } else { Err(self.unplaceable(at)) }
+        if self.text.at(at, bracket) {
+            Ok(at + 1)
+        } else {
+            Err(self.unplaceable(at))
+        }
     }
 
     /// The node that stands at `place` or after white space behind it.
@@ -156,11 +167,14 @@ impl<'a> Reader<'a, '_> {
         }
         let (event, span) = self.next()?;
         let tag_text = |tag: &Option<std::borrow::Cow<'_, Tag>>| {
-            tag.as_ref().map(|tag| format!("{}{}", tag.handle, tag.suffix))
+            tag.as_ref()
+                .map(|tag| format!("{}{}", tag.handle, tag.suffix))
         };
         let (anchor, tag) = match &event {
             Event::Scalar(_, _, anchor, tag) => (*anchor, tag_text(tag)),
-            Event::SequenceStart(anchor, tag) | Event::MappingStart(anchor, tag) => (*anchor, tag_text(tag)),
+            Event::SequenceStart(anchor, tag) | Event::MappingStart(anchor, tag) => {
+                (*anchor, tag_text(tag))
+            }
             _ => (0, None),
         };
         let mut bare = place;
@@ -170,16 +184,35 @@ impl<'a> Reader<'a, '_> {
         let start = self.text.skip_space(bare);
         let end = self.text.byte(span.end.index());
         let (content, bytes, flow) = match event {
-            Event::Alias(id) => (Content::Alias(id), start..self.text.skip_property(start).min(end), false),
+            Event::Alias(id) => (
+                Content::Alias(id),
+                start..self.text.skip_property(start).min(end),
+                false,
+            ),
             Event::Scalar(text, style, ..) => {
                 let (style, bytes) = self.scalar(&text, style, bare, start, end)?;
-                (Content::Scalar { text: text.into_owned(), style }, bytes, false)
+                (
+                    Content::Scalar {
+                        text: text.into_owned(),
+                        style,
+                    },
+                    bytes,
+                    false,
+                )
             }
             Event::SequenceStart(..) => self.sequence(start, end, depth, in_flow)?,
             Event::MappingStart(..) => self.mapping(start, end, depth, in_flow)?,
             _ => return Err(self.unplaceable(start)),
         };
-        Ok(Node { content, anchor, tag, bytes, flow, in_flow, no_colon: false })
+        Ok(Node {
+            content,
+            anchor,
+            tag,
+            bytes,
+            flow,
+            in_flow,
+            no_colon: false,
+        })
     }
 
     fn scalar(
@@ -201,8 +234,14 @@ impl<'a> Reader<'a, '_> {
                 Ok((Style::Plain, start..end))
             }
             ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted => {
-                let end = text.quoted_end(start).ok_or_else(|| self.unplaceable(start))?;
-                let style = if text.at(start, '"') { Style::Double } else { Style::Single };
+                let end = text
+                    .quoted_end(start)
+                    .ok_or_else(|| self.unplaceable(start))?;
+                let style = if text.at(start, '"') {
+                    Style::Double
+                } else {
+                    Style::Single
+                };
                 Ok((style, start..end))
             }
             ScalarStyle::Literal | ScalarStyle::Folded => {
@@ -210,7 +249,12 @@ impl<'a> Reader<'a, '_> {
                     return Err(self.unplaceable(start));
                 }
                 let header_end = text.line_end(start);
-                let keeps = text.slice(start, header_end).chars().skip(1).take(2).any(|c| c == '+');
+                let keeps = text
+                    .slice(start, header_end)
+                    .chars()
+                    .skip(1)
+                    .take(2)
+                    .any(|c| c == '+');
                 let body = text.slice(header_end, end.max(header_end));
                 let body = if keeps {
                     let body = body.trim_end_matches([' ', '\t']);
@@ -236,7 +280,11 @@ impl<'a> Reader<'a, '_> {
         let mut place = if flow { start + 1 } else { start };
         loop {
             if self.ended()? {
-                let end = if flow { self.closed(place, ']')? } else { place };
+                let end = if flow {
+                    self.closed(place, ']')?
+                } else {
+                    place
+                };
                 return Ok((Content::Seq(items), start..end, flow));
             }
             place = self.text.skip_space(place);
@@ -267,7 +315,11 @@ impl<'a> Reader<'a, '_> {
         let mut place = if flow { start + 1 } else { start };
         loop {
             if self.ended()? {
-                let end = if flow { self.closed(place, '}')? } else { place };
+                let end = if flow {
+                    self.closed(place, '}')?
+                } else {
+                    place
+                };
                 return Ok((Content::Map(entries), start..end, flow));
             }
             place = self.text.skip_space(place);

@@ -57,7 +57,9 @@ fn create_namespace(name: &str) -> WriteRequest {
         kind,
         namespace: String::new(),
         name: String::new(),
-        action: Action::Create(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})),
+        action: Action::Create(
+            json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}),
+        ),
         part: Part::Main,
         user: UserInfo::named("ann"),
         dry_run: false,
@@ -89,10 +91,15 @@ async fn what_could_not_be_stored_is_not_seen_and_not_acknowledged() {
     broken.store(true, Ordering::SeqCst);
     let error = store.write(create_namespace("bad")).await.unwrap_err();
     assert_eq!(error.code, 500);
-    assert!(error.message.contains("writing to the local store: "), "{error:?}");
+    assert!(
+        error.message.contains("writing to the local store: "),
+        "{error:?}"
+    );
     store.read(|state| {
         assert_eq!(state.version, version);
-        assert!(state.objects.namespace("good").is_some() && state.objects.namespace("bad").is_none());
+        assert!(
+            state.objects.namespace("good").is_some() && state.objects.namespace("bad").is_none()
+        );
     });
     // Nor is it decided on as if it were there.
     let again = store.write(create_namespace("bad")).await.unwrap_err();

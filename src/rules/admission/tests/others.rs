@@ -7,7 +7,8 @@ type Expected = Result<(), (u16, &'static str)>;
 fn check(write: &Write<'_>, expected: Expected) {
     match (write.admit(&shop()), expected) {
         (Ok(_), Ok(())) => {}
-        (Err(denial), Err((code, text))) if denial.code == code && denial.message.contains(text) => {}
+        (Err(denial), Err((code, text)))
+            if denial.code == code && denial.message.contains(text) => {}
         (got, expected) => panic!("{:?}: {got:?}, not {expected:?}", write.object),
     }
 }
@@ -36,9 +37,13 @@ fn requests_for_verification_are_signed() {
         let mut object = old.clone();
         object["metadata"]["annotations"] = json!({(key): "v-17"});
         let got = Write::update("stages", old, object).admit(&shop()).unwrap();
-        let signed: Value = serde_json::from_str(got["metadata"]["annotations"][key].as_str().unwrap()).unwrap();
+        let signed: Value =
+            serde_json::from_str(got["metadata"]["annotations"][key].as_str().unwrap()).unwrap();
         assert_eq!(signed, json!({"id": "v-17", "actor": "kubernetes:ann"}));
-        let again = Write::update("stages", got.clone(), got.clone()).by(User { name: "bob".into(), ..ann() });
+        let again = Write::update("stages", got.clone(), got.clone()).by(User {
+            name: "bob".into(),
+            ..ann()
+        });
         assert_eq!(again.admit(&shop()).unwrap(), got);
     }
 }
@@ -51,26 +56,94 @@ fn stages_keep_kargos_rules() {
     let freight = "/spec/requestedFreight";
     let cases: Vec<(&str, Value, Expected)> = vec![
         (steps, json!([{"uses": "fail"}]), Ok(())),
-        (steps, json!([{"task": {"name": "t"}, "vars": [{"name": "a"}]}]), Ok(())),
+        (
+            steps,
+            json!([{"task": {"name": "t"}, "vars": [{"name": "a"}]}]),
+            Ok(()),
+        ),
         (steps, json!([]), Err((422, "at least 1 item"))),
-        (steps, json!([{}]), Err((422, "exactly one of uses or task"))),
-        (steps, json!([{"uses": "a", "task": {"name": "t"}}]), Err((422, "exactly one of uses or task"))),
-        (steps, json!([{"task": {"name": "t"}, "if": "x"}]), Err((422, "steps[0].if"))),
-        (steps, json!([{"task": {"name": "t"}, "config": {}}]), Err((422, "steps[0].config"))),
-        (steps, json!([{"task": {"name": "t"}, "retry": {}}]), Err((422, "steps[0].retry"))),
-        (steps, json!([{"task": {"name": "t"}, "continueOnError": true}]), Err((422, "steps[0].continueOnError"))),
-        (steps, json!([{"uses": "a", "as": "x"}, {"uses": "b", "as": "x"}]), Err((422, "also used by step 0"))),
-        (steps, json!([{"uses": "a", "as": "x"}, {"uses": "b", "as": " x "}]), Err((422, "also used by step 0"))),
-        (steps, json!([{"uses": "a", "as": "step-7"}]), Err((422, "reserved"))),
+        (
+            steps,
+            json!([{}]),
+            Err((422, "exactly one of uses or task")),
+        ),
+        (
+            steps,
+            json!([{"uses": "a", "task": {"name": "t"}}]),
+            Err((422, "exactly one of uses or task")),
+        ),
+        (
+            steps,
+            json!([{"task": {"name": "t"}, "if": "x"}]),
+            Err((422, "steps[0].if")),
+        ),
+        (
+            steps,
+            json!([{"task": {"name": "t"}, "config": {}}]),
+            Err((422, "steps[0].config")),
+        ),
+        (
+            steps,
+            json!([{"task": {"name": "t"}, "retry": {}}]),
+            Err((422, "steps[0].retry")),
+        ),
+        (
+            steps,
+            json!([{"task": {"name": "t"}, "continueOnError": true}]),
+            Err((422, "steps[0].continueOnError")),
+        ),
+        (
+            steps,
+            json!([{"uses": "a", "as": "x"}, {"uses": "b", "as": "x"}]),
+            Err((422, "also used by step 0")),
+        ),
+        (
+            steps,
+            json!([{"uses": "a", "as": "x"}, {"uses": "b", "as": " x "}]),
+            Err((422, "also used by step 0")),
+        ),
+        (
+            steps,
+            json!([{"uses": "a", "as": "step-7"}]),
+            Err((422, "reserved")),
+        ),
         (steps, json!([{"uses": "a", "as": "step-x"}]), Ok(())),
-        (steps, json!([{"uses": "no-such-kind", "if": "((", "config": {"a": "${{ x"}}]), Ok(())),
-        ("/spec/vars", json!([{"name": "a-b"}]), Err((422, "vars[0].name"))),
+        (
+            steps,
+            json!([{"uses": "no-such-kind", "if": "((", "config": {"a": "${{ x"}}]),
+            Ok(()),
+        ),
+        (
+            "/spec/vars",
+            json!([{"name": "a-b"}]),
+            Err((422, "vars[0].name")),
+        ),
         (freight, json!([]), Err((422, "at least 1 item"))),
-        (freight, json!([{"origin": origin, "sources": {}}, {"origin": origin, "sources": {}}]), Err((422, "multiple times"))),
-        (freight, json!([{"origin": {"kind": "Shelf", "name": "w"}, "sources": {}}]), Err((422, "origin.kind"))),
-        (freight, request(json!({"requiredSoakTime": "1d"})), Err((422, "requiredSoakTime"))),
-        (freight, request(json!({"availabilityStrategy": "Any"})), Err((422, "availabilityStrategy"))),
-        (freight, request(json!({"autoPromotionOptions": {"selectionPolicy": "Oldest"}})), Err((422, "selectionPolicy"))),
+        (
+            freight,
+            json!([{"origin": origin, "sources": {}}, {"origin": origin, "sources": {}}]),
+            Err((422, "multiple times")),
+        ),
+        (
+            freight,
+            json!([{"origin": {"kind": "Shelf", "name": "w"}, "sources": {}}]),
+            Err((422, "origin.kind")),
+        ),
+        (
+            freight,
+            request(json!({"requiredSoakTime": "1d"})),
+            Err((422, "requiredSoakTime")),
+        ),
+        (
+            freight,
+            request(json!({"availabilityStrategy": "Any"})),
+            Err((422, "availabilityStrategy")),
+        ),
+        (
+            freight,
+            request(json!({"autoPromotionOptions": {"selectionPolicy": "Oldest"}})),
+            Err((422, "selectionPolicy")),
+        ),
         ("/spec/promotionTemplate", Value::Null, Ok(())),
     ];
     for (pointer, value, expected) in cases {
@@ -79,20 +152,38 @@ fn stages_keep_kargos_rules() {
     check(&Write::delete("stages", stage(json!({}))), Ok(()));
     let mut elsewhere = stage(json!({"direct": true}));
     elsewhere["metadata"]["namespace"] = "plain".into();
-    check(&Write::create("stages", elsewhere), Err((422, "not a Project")));
+    check(
+        &Write::create("stages", elsewhere),
+        Err((422, "not a Project")),
+    );
 }
 
 #[test]
 fn tasks_have_plain_steps() {
     let task = |plural: &'static str, steps: Value| {
-        Write::create(plural, json!({"metadata": {"name": "t"}, "spec": {"vars": [{"name": "key"}], "steps": steps}}))
+        Write::create(
+            plural,
+            json!({"metadata": {"name": "t"}, "spec": {"vars": [{"name": "key"}], "steps": steps}}),
+        )
     };
     for plural in ["promotiontasks", "clusterpromotiontasks"] {
         check(&task(plural, json!([{"uses": "a"}])), Ok(()));
         check(&task(plural, json!([])), Err((422, "at least 1 item")));
-        check(&task(plural, json!([{"task": {"name": "u"}}])), Err((422, "must have uses")));
-        check(&task(plural, json!([{"uses": "a", "as": "task-1"}])), Err((422, "reserved")));
-        check(&task(plural, json!([{"uses": "a", "as": "x"}, {"uses": "a", "as": "x"}])), Err((422, "also used")));
+        check(
+            &task(plural, json!([{"task": {"name": "u"}}])),
+            Err((422, "must have uses")),
+        );
+        check(
+            &task(plural, json!([{"uses": "a", "as": "task-1"}])),
+            Err((422, "reserved")),
+        );
+        check(
+            &task(
+                plural,
+                json!([{"uses": "a", "as": "x"}, {"uses": "a", "as": "x"}]),
+            ),
+            Err((422, "also used")),
+        );
     }
 }
 
@@ -101,42 +192,100 @@ fn projects_and_their_configuration() {
     let project = |name: &str| Write::create("projects", json!({"metadata": {"name": name}}));
     check(&project("new"), Ok(()));
     check(&project("shop"), Ok(()));
-    check(&project("plain"), Err((409, "already exists and is not labelled")));
+    check(
+        &project("plain"),
+        Err((409, "already exists and is not labelled")),
+    );
     let mut going = shop();
     let namespace = json!({"metadata": {"name": "shop", "labels": {"kargo.akuity.io/project": "true"}, "deletionTimestamp": NOW}});
     going.put("namespaces", "", namespace);
     let (code, message) = project("shop").refusal(&going);
-    assert!(code == 409 && message.contains("still being terminated"), "{message}");
+    assert!(
+        code == 409 && message.contains("still being terminated"),
+        "{message}"
+    );
     let config = |name: &str, policy: Value| {
-        Write::create("projectconfigs", json!({"metadata": {"name": name}, "spec": {"promotionPolicies": [policy]}}))
+        Write::create(
+            "projectconfigs",
+            json!({"metadata": {"name": name}, "spec": {"promotionPolicies": [policy]}}),
+        )
     };
     check(&config("shop", json!({"stage": "prod"})), Ok(()));
-    check(&config("other", json!({"stage": "prod"})), Err((422, "must be the Project's name")));
-    check(&config("shop", json!({})), Err((422, "exactly one of stage or stageSelector")));
-    check(&config("shop", json!({"stage": "a", "stageSelector": {}})), Err((422, "exactly one of")));
-    check(&config("shop", json!({"stageSelector": {"name": "glob:prod-*"}})), Ok(()));
-    check(&config("shop", json!({"stageSelector": {"name": "regex:("}})), Err((422, "cannot be read")));
-    check(&config("shop", json!({"stageSelector": {"name": "like:prod"}})), Err((422, "cannot be read")));
+    check(
+        &config("other", json!({"stage": "prod"})),
+        Err((422, "must be the Project's name")),
+    );
+    check(
+        &config("shop", json!({})),
+        Err((422, "exactly one of stage or stageSelector")),
+    );
+    check(
+        &config("shop", json!({"stage": "a", "stageSelector": {}})),
+        Err((422, "exactly one of")),
+    );
+    check(
+        &config("shop", json!({"stageSelector": {"name": "glob:prod-*"}})),
+        Ok(()),
+    );
+    check(
+        &config("shop", json!({"stageSelector": {"name": "regex:("}})),
+        Err((422, "cannot be read")),
+    );
+    check(
+        &config("shop", json!({"stageSelector": {"name": "like:prod"}})),
+        Err((422, "cannot be read")),
+    );
     let twice = json!([{"stage": "a"}, {"stageSelector": {"name": "a"}}]);
     let object = json!({"metadata": {"name": "shop"}, "spec": {"promotionPolicies": twice}});
-    check(&Write::create("projectconfigs", object), Err((422, "already defined at spec.promotionPolicies[0]")));
+    check(
+        &Write::create("projectconfigs", object),
+        Err((422, "already defined at spec.promotionPolicies[0]")),
+    );
     let elsewhere = json!({"metadata": {"name": "plain", "namespace": "plain"}, "spec": {}});
-    check(&Write::create("projectconfigs", elsewhere), Err((403, "is no Project")));
+    check(
+        &Write::create("projectconfigs", elsewhere),
+        Err((403, "is no Project")),
+    );
 }
 
 #[test]
 fn warehouses_get_kargos_defaults() {
-    let warehouse = |spec: Value| Write::create("warehouses", json!({"metadata": {"name": "w2"}, "spec": spec}));
+    let warehouse = |spec: Value| {
+        Write::create(
+            "warehouses",
+            json!({"metadata": {"name": "w2"}, "spec": spec}),
+        )
+    };
     let one = json!([{"git": {"repoURL": "x"}}]);
-    let got = warehouse(json!({"subscriptions": one, "shard": "east"})).admit(&shop()).unwrap();
-    assert_eq!((&got["spec"]["interval"], &got["spec"]["freightCreationPolicy"]), (&json!("5m0s"), &json!("Automatic")));
+    let got = warehouse(json!({"subscriptions": one, "shard": "east"}))
+        .admit(&shop())
+        .unwrap();
+    assert_eq!(
+        (
+            &got["spec"]["interval"],
+            &got["spec"]["freightCreationPolicy"]
+        ),
+        (&json!("5m0s"), &json!("Automatic"))
+    );
     assert_eq!(got["metadata"]["labels"]["kargo.akuity.io/shard"], "east");
-    check(&warehouse(json!({"subscriptions": []})), Err((422, "at least 1 item")));
-    check(&warehouse(json!({"subscriptions": one, "interval": "daily"})), Err((422, "spec.interval")));
-    check(&warehouse(json!({"subscriptions": one, "freightCreationPolicy": "Never"})), Err((422, "Automatic, Manual")));
+    check(
+        &warehouse(json!({"subscriptions": []})),
+        Err((422, "at least 1 item")),
+    );
+    check(
+        &warehouse(json!({"subscriptions": one, "interval": "daily"})),
+        Err((422, "spec.interval")),
+    );
+    check(
+        &warehouse(json!({"subscriptions": one, "freightCreationPolicy": "Never"})),
+        Err((422, "Automatic, Manual")),
+    );
 }
 
 #[test]
 fn other_kinds_are_none_of_our_business() {
-    check(&Write::create("widgets", json!({"metadata": {"name": "x"}})), Ok(()));
+    check(
+        &Write::create("widgets", json!({"metadata": {"name": "x"}})),
+        Ok(()),
+    );
 }
