@@ -47,9 +47,19 @@ pub async fn run(global: &Global, args: &Demo) -> Done {
         .prepare(&connection)
         .await
         .map_err(|trouble| failed(&trouble))?;
+    if args.plain && !fresh {
+        return Err(Failure::new(
+            Exit::Usage,
+            format!(
+                "cannot play the demo in {}: it was played there before",
+                dir.display()
+            ),
+        )
+        .hint("Name a new folder with --dir, or none"));
+    }
     let executor = executor::start(&global, &connection, &Run::default()).await?;
     if args.plain {
-        let exit = plain(&world, &connection, &executor, fresh).await;
+        let exit = plain(&world, &connection, &executor).await;
         executor.hand_over().await?;
         return exit;
     }
@@ -78,15 +88,7 @@ async fn plain(
     world: &World,
     connection: &crate::cluster::Connection,
     executor: &executor::Executor,
-    fresh: bool,
 ) -> Done {
-    if !fresh {
-        return Err(Failure::new(
-            Exit::Usage,
-            "cannot play the demo: the folder holds one that was played before",
-        )
-        .hint("Name a new folder with --dir, or none"));
-    }
     let lines = tokio::spawn(story::tell(executor.happenings()));
     let played = story::to_the_end(world, connection).await;
     let checked = match played {
