@@ -298,23 +298,33 @@ impl Drop for Running {
     }
 }
 
-/// Deletes an object over the socket, as kubectl would through a proxy: there is no verb for it.
-pub fn delete(world: &World, project: &str, plural: &str, name: &str) {
+/// One request over the local cluster's socket; the answer's body.
+fn request(world: &World, method: &str, path: &str) -> String {
     use std::io::{Read, Write};
     let mut socket =
         std::os::unix::net::UnixStream::connect(world.cluster().join("api.sock")).unwrap();
-    let path = format!("/apis/kargo.akuity.io/v1alpha1/namespaces/{project}/{plural}/{name}");
+    // HTTP 1.0: the body comes in one piece and ends with the connection.
     write!(
         socket,
-        "DELETE {path} HTTP/1.1\r\nHost: local\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+        "{method} {path} HTTP/1.0\r\nHost: local\r\nContent-Length: 0\r\n\r\n"
     )
     .unwrap();
     let mut answer = String::new();
     socket.read_to_string(&mut answer).unwrap();
-    assert!(
-        answer.starts_with("HTTP/1.1 200") || answer.starts_with("HTTP/1.1 202"),
-        "{answer}"
-    );
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    assert!(head.contains(" 200 ") || head.contains(" 202 "), "{answer}");
+    body.to_owned()
+}
+
+/// Reads an object or a list as it is stored.
+pub fn read(world: &World, path: &str) -> Value {
+    serde_json::from_str(&request(world, "GET", path)).unwrap()
+}
+
+/// Deletes an object, as kubectl would: there is no verb for it.
+pub fn delete(world: &World, project: &str, plural: &str, name: &str) {
+    let path = format!("/apis/kargo.akuity.io/v1alpha1/namespaces/{project}/{plural}/{name}");
+    request(world, "DELETE", &path);
 }
 
 /// Waits until `look` gives something.
