@@ -1,7 +1,7 @@
 //! Everything said to Kubernetes: connect, find, watch, act, identity, lease.
 //!
 //! The only folder besides `local` that holds a `kube::Client`. The same code serves a real cluster and the local
-//! one: they differ in how [`connect`] makes the client.
+//! one: they differ in how [`connect()`] makes the client.
 
 pub mod act;
 pub mod answer;

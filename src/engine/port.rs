@@ -1,6 +1,6 @@
 //! What the engine asks of the cluster, as one small trait: read, list, follow, patch, create.
 //!
-//! `cluster::port` implements it over Kubernetes; tests use [`fake::Fake`], which is stricter.
+//! `cluster::port` implements it over Kubernetes; tests use `fake::Fake`, which is stricter.
 //! The plain methods deal in JSON; [`PortExt`] is what the engine calls.
 
 use std::{collections::BTreeMap, time::Duration};

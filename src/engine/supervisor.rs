@@ -1,7 +1,7 @@
 //! Follows the cluster, keeps each Stage's book, runs whose turn it is, wakes what waits, and knows when nothing can
 //! go on.
 //!
-//! One task owns the [`desk::Desk`] and decides; work is done in tasks of its own that report back. A waiting
+//! One task owns the `desk::Desk` and decides; work is done in tasks of its own that report back. A waiting
 //! promotion is an entry in a map and a timer, not a task.
 
 use std::{

@@ -262,3 +262,37 @@ async fn history_ends_by_age() {
         410
     );
 }
+
+#[tokio::test]
+async fn kubectl_gets_tables() {
+    let driver = Driver::new().await;
+    driver.create(PROMOTIONS, promotion("p")).await;
+    let table = async |path: String| -> Value {
+        let request = Request::get(path)
+            .header(
+                "accept",
+                "application/json;as=Table;v=v1;g=meta.k8s.io,application/json",
+            )
+            .body(Vec::new())
+            .unwrap();
+        driver.client.request(request).await.unwrap()
+    };
+    let list = table(PROMOTIONS.to_owned()).await;
+    assert_eq!(list["kind"], "Table");
+    assert!(list["metadata"]["resourceVersion"].is_string());
+    let names: Vec<_> = list["columnDefinitions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|column| column["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["Name", "Shard", "Stage", "Freight", "Phase", "Age"]);
+    let row = &list["rows"][0];
+    assert_eq!(row["cells"].as_array().unwrap().len(), names.len());
+    assert_eq!(row["cells"][0], "p");
+    assert_eq!(row["object"]["metadata"]["name"], "p");
+    assert_eq!(row["object"].get("spec"), None);
+    let one = table(format!("{PROMOTIONS}/p?includeObject=Object")).await;
+    assert_eq!(one["rows"][0]["object"]["spec"]["stage"], "prod");
+    assert_eq!(one["rows"][0]["cells"][2], "prod");
+}

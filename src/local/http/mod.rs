@@ -5,6 +5,7 @@ mod identity;
 mod read;
 mod reply;
 mod route;
+mod table;
 mod watch;
 mod writes;
 

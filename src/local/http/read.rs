@@ -3,6 +3,7 @@
 use super::Call;
 use super::reply::{self, ReplyBody};
 use super::route::{Place, Query};
+use super::table::{self, Include};
 use crate::local::kinds::Kind;
 use crate::local::object::{self, Key};
 use crate::local::selector::Selector;
@@ -22,41 +23,45 @@ pub(super) enum View {
     Whole,
     /// Metadata alone.
     Partial,
+    /// Rows of a table.
+    Table(Include),
 }
 
 impl View {
-    /// From the `Accept` header. Tables are not offered: clients fall back to objects.
-    pub(super) fn of(headers: &HeaderMap) -> Self {
+    /// From the first choice of the `Accept` header; what comes with the rows of a table is a parameter.
+    pub(super) fn of(headers: &HeaderMap, query: &Query) -> Self {
         let accept = headers.get(http::header::ACCEPT);
         let accept = accept.and_then(|value| value.to_str().ok()).unwrap_or("");
         let first = accept.split(',').next().unwrap_or("");
         if first.contains("as=PartialObjectMetadata") {
             Self::Partial
+        } else if first.contains("as=Table") {
+            Self::Table(match query.get("includeObject") {
+                Some("None") => Include::Nothing,
+                Some("Object") => Include::Object,
+                _ => Include::Metadata,
+            })
         } else {
             Self::Whole
         }
     }
 
-    pub(super) fn text(self, stored: &Stored) -> Bytes {
-        match self {
-            Self::Whole => stored.text.clone(),
-            Self::Partial => Bytes::from(partial(&stored.value()).to_string()),
-        }
+    pub(super) fn text(self, kind: &Kind, stored: &Stored) -> Bytes {
+        self.of_text(kind, &stored.text)
     }
 
     /// Like [`View::text`], for text whose object has gone.
-    pub(super) fn of_text(self, text: &Bytes) -> Bytes {
+    pub(super) fn of_text(self, kind: &Kind, text: &Bytes) -> Bytes {
+        let value = || serde_json::from_slice(text).unwrap_or(Value::Null);
         match self {
             Self::Whole => text.clone(),
-            Self::Partial => {
-                let value: Value = serde_json::from_slice(text).unwrap_or(Value::Null);
-                Bytes::from(partial(&value).to_string())
-            }
+            Self::Partial => Bytes::from(partial(&value()).to_string()),
+            Self::Table(include) => Bytes::from(table::of_one(kind, include, value()).to_string()),
         }
     }
 }
 
-fn partial(object: &Value) -> Value {
+pub(super) fn partial(object: &Value) -> Value {
     json!({
         "kind": "PartialObjectMetadata",
         "apiVersion": "meta.k8s.io/v1",
@@ -90,7 +95,7 @@ pub(super) fn read(
     call: &Call,
     place: &Place,
 ) -> Result<Response<ReplyBody>, ApiError> {
-    let view = View::of(&call.headers);
+    let view = View::of(&call.headers, &call.query);
     match &place.name {
         Some(name) => get(store, call, place, name, view),
         None => list(store, call, place, view),
@@ -116,7 +121,7 @@ fn get(
         Ok(state.objects.get(&key).cloned())
     })?;
     let stored = stored.ok_or_else(|| ApiError::not_found(place.kind, name))?;
-    Ok(reply::text(200, view.text(&stored)))
+    Ok(reply::text(200, view.text(place.kind, &stored)))
 }
 
 fn not_from_the_future(state: &State, asked: u64) -> Result<(), ApiError> {
@@ -256,7 +261,14 @@ fn list(
             map.insert("remainingItemCount".to_owned(), remaining.into());
         }
     }
-    let texts = items.iter().map(|(_, stored)| view.text(stored));
+    if let View::Table(include) = view {
+        let objects = items.iter().map(|(_, stored)| stored.value());
+        let table = table::of(place.kind, include, &metadata, objects);
+        return Ok(reply::json(200, table));
+    }
+    let texts = items
+        .iter()
+        .map(|(_, stored)| view.text(place.kind, stored));
     Ok(reply::text(
         200,
         list_text(place.kind, view, &metadata, texts),
@@ -271,11 +283,11 @@ fn list_text(
     items: impl Iterator<Item = Bytes>,
 ) -> Bytes {
     let (list_kind, api_version) = match view {
-        View::Whole => (format!("{}List", kind.kind), kind.api_version()),
         View::Partial => (
             "PartialObjectMetadataList".to_owned(),
             "meta.k8s.io/v1".to_owned(),
         ),
+        _ => (format!("{}List", kind.kind), kind.api_version()),
     };
     let head = format!(
         "{{\"kind\":{},\"apiVersion\":{},\"metadata\":{metadata},\"items\":[",

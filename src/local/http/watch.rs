@@ -69,7 +69,7 @@ pub(super) fn watch(
         kind: place.kind,
         namespace: place.namespace.clone(),
         selector,
-        view: View::of(&call.headers),
+        view: View::of(&call.headers, &call.query),
         sent: 0,
         lines: VecDeque::new(),
         bookmarks,
@@ -162,7 +162,7 @@ impl Watch {
                 let objects = state.objects.range(self.id, self.namespace.as_deref());
                 let lines: Vec<Bytes> = objects
                     .filter(|(key, stored)| self.selector.matches(key, &stored.labels))
-                    .map(|(_, stored)| line("ADDED", &self.view.text(stored)))
+                    .map(|(_, stored)| line("ADDED", &self.view.text(self.kind, stored)))
                     .collect();
                 self.lines.extend(lines);
                 if marked {
@@ -193,7 +193,9 @@ impl Watch {
             "apiVersion": self.kind.api_version(),
             "metadata": metadata,
         });
-        let text = self.view.of_text(&Bytes::from(object.to_string()));
+        let text = self
+            .view
+            .of_text(self.kind, &Bytes::from(object.to_string()));
         self.lines.push_back(line("BOOKMARK", &text));
         if let Some(every) = self.bookmarks {
             self.next_bookmark = Instant::now() + every;
@@ -237,15 +239,17 @@ impl Watch {
             (false, false) => None,
             (true, false) => {
                 let text = match (&event.gone, &event.before) {
-                    (Some(gone), _) => self.view.of_text(gone),
-                    (None, Some(before)) => self.view.of_text(&at_version(before, event.version)),
+                    (Some(gone), _) => self.view.of_text(self.kind, gone),
+                    (None, Some(before)) => self
+                        .view
+                        .of_text(self.kind, &at_version(before, event.version)),
                     (None, None) => return None,
                 };
                 Some(line("DELETED", &text))
             }
             (before, true) => {
                 let word = if before { "MODIFIED" } else { "ADDED" };
-                let text = self.view.text(event.after.as_ref()?);
+                let text = self.view.text(self.kind, event.after.as_ref()?);
                 Some(line(word, &text))
             }
         }

@@ -46,7 +46,7 @@ pub(super) async fn write(
     };
     let request = request(call, place, action, part, dry_run)?;
     let written = store.write(request).await?;
-    let text = read::View::of(&call.headers).of_text(&written.text);
+    let text = read::View::of(&call.headers, &call.query).of_text(place.kind, &written.text);
     let mut response = reply::text(written.code, text);
     reply::warn(&mut response, &written.warnings);
     Ok(response)

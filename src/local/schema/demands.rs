@@ -1,20 +1,312 @@
-//! What the resource definitions demand beyond types: defaults, required fields, and the rules
-//! that Kargo writes as expressions.
+//! What the resource definitions of Kargo's kinds and of ours demand beyond types: one table, with
+//! defaults and the few things about core kinds beside it.
 //!
 //! The Rust types read leniently, so their schemas require nothing; what is required is said here.
 
+use super::rule::{
+    Rule::{self, AtLeastOne, AtMost, Bytes, Filled, Form, Holds, Required, ToldApartBy, Words},
+    is_duration, is_reason, is_variable,
+};
 use crate::local::kinds::Kind;
+use crate::local::names;
 use crate::local::object;
 use crate::local::status::Cause;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-const KARGO: &str = "kargo.akuity.io";
-const OURS: &str = "tidewaiter.dev";
+const NAME: &str = "not the name of an object";
+const DURATION: &str = "no duration such as 5m or 1h30m";
+const TASKS: &[&str] = &["promotiontasks", "clusterpromotiontasks"];
+const REQUESTED: &[&str] = &[
+    "request",
+    "requestUid",
+    "stage",
+    "decision",
+    "digest",
+    "user",
+];
+
+/// Rules for a place in objects of these kinds; without kinds, for every place that ends so: the same
+/// parts are built into Promotions, Stages and the copies of one in the other.
+///
+/// A place is the path of its fields, with `[]` for the items of a list and `{}` for the values of a map.
+const DEMANDS: &[(&[&str], &str, &[Rule])] = &[
+    (
+        &[
+            "promotions",
+            "stages",
+            "warehouses",
+            "approvalrequests",
+            "approvals",
+        ],
+        "",
+        &[Required(&["spec"])],
+    ),
+    (TASKS, "", &[Required(&["spec"])]),
+    (&["freights"], "", &[Required(&["origin"])]),
+    (
+        &["promotions"],
+        "spec",
+        &[
+            Required(&["stage", "steps"]),
+            Form("stage", names::is_dns_subdomain, NAME),
+            Form("freight", names::is_dns_subdomain, NAME),
+            Form("target", names::is_dns_subdomain, NAME),
+            Holds(
+                |spec| has(spec, "freight") != has(spec, "origin"),
+                "exactly one of freight and origin must be given",
+            ),
+            AtLeastOne("steps"),
+        ],
+    ),
+    (
+        &["promotions"],
+        "spec.steps[]",
+        &[Holds(
+            is_plain,
+            "a Promotion's step must have uses and no task",
+        )],
+    ),
+    (TASKS, "spec", &[Required(&["steps"]), AtLeastOne("steps")]),
+    (
+        TASKS,
+        "spec.steps[]",
+        &[Holds(is_plain, "a task's step must have uses and no task")],
+    ),
+    (
+        &["stages"],
+        "spec",
+        &[
+            Required(&["requestedFreight"]),
+            AtLeastOne("requestedFreight"),
+        ],
+    ),
+    (
+        &["stages"],
+        "spec.requestedFreight[]",
+        &[Required(&["origin", "sources"])],
+    ),
+    (
+        &["stages"],
+        "spec.requestedFreight[].sources",
+        &[
+            Form("requiredSoakTime", is_duration, DURATION),
+            Words("availabilityStrategy", &["All", "OneOf", ""]),
+        ],
+    ),
+    (
+        &["stages"],
+        "spec.requestedFreight[].sources.autoPromotionOptions",
+        &[Words(
+            "selectionPolicy",
+            &["NewestFreight", "MatchUpstream"],
+        )],
+    ),
+    (
+        &["stages"],
+        "spec.promotionTemplate",
+        &[Required(&["spec"])],
+    ),
+    (
+        &["stages"],
+        "spec.promotionTemplate.spec",
+        &[AtLeastOne("steps")],
+    ),
+    (
+        &["stages"],
+        "spec.promotionTemplate.spec.steps[]",
+        &[
+            Holds(
+                |step| has(step, "uses") != has(step, "task"),
+                "exactly one of uses and task must be given",
+            ),
+            Holds(
+                |step| !has(step, "task") || !has(step, "continueOnError"),
+                "a step with a task cannot set continueOnError",
+            ),
+            Holds(
+                |step| !has(step, "task") || !has(step, "retry"),
+                "a step with a task cannot set retry",
+            ),
+        ],
+    ),
+    (&["stages"], "spec.targets", &[Required(&["selectors"])]),
+    (
+        &["stages"],
+        "spec.verification.analysisTemplates[]",
+        &[
+            Required(&["name"]),
+            Words("kind", &["AnalysisTemplate", "ClusterAnalysisTemplate"]),
+        ],
+    ),
+    (
+        &["stages"],
+        "spec.verification.args[]",
+        &[Required(&["name", "value"])],
+    ),
+    (
+        &["stages"],
+        "status.promotionWindowStatus",
+        &[Required(&["closed"])],
+    ),
+    (
+        &["stages"],
+        "status.currentPromotionRequest",
+        &[Required(&["name"])],
+    ),
+    (
+        &["stages"],
+        "status.lastPromotionRequest",
+        &[Required(&["name"])],
+    ),
+    (
+        &["warehouses"],
+        "spec",
+        &[
+            Required(&["interval", "subscriptions"]),
+            AtLeastOne("subscriptions"),
+            Form("interval", is_duration, DURATION),
+            Words("freightCreationPolicy", &["Automatic", "Manual"]),
+        ],
+    ),
+    (
+        &["projectconfigs"],
+        "spec.promotionPolicies[]",
+        &[
+            Holds(
+                |policy| has(policy, "stage") != has(policy, "stageSelector"),
+                "exactly one of stage and stageSelector must be given",
+            ),
+            Form("stage", names::is_dns_subdomain, NAME),
+        ],
+    ),
+    (
+        &["approvalrequests"],
+        "spec",
+        &[
+            Required(&["stage", "step", "promotion"]),
+            Filled(&["stage", "step"]),
+        ],
+    ),
+    (
+        &["approvals"],
+        "spec",
+        &[
+            Required(REQUESTED),
+            Filled(REQUESTED),
+            Bytes("message", 4096),
+            AtMost("groups", 16),
+        ],
+    ),
+    (
+        &[],
+        "origin",
+        &[Required(&["kind", "name"]), Words("kind", &["Warehouse"])],
+    ),
+    (
+        &[],
+        "artifacts[]",
+        &[
+            Required(&["subscriptionName", "version"]),
+            Filled(&["artifactType", "subscriptionName", "version"]),
+        ],
+    ),
+    (&[], "conditions", &[ToldApartBy("type")]),
+    (
+        &[],
+        "conditions[]",
+        &[
+            Required(&["type", "status", "reason", "message", "lastTransitionTime"]),
+            Filled(&["type"]),
+            Words("status", &["True", "False", "Unknown"]),
+            Form("reason", is_reason, "must be one CamelCase word"),
+            Bytes("message", 32768),
+        ],
+    ),
+    (&[], "freightCollection", &[Required(&["id"])]),
+    (&[], "freightHistory[]", &[Required(&["id"])]),
+    (
+        &[],
+        "analysisRun",
+        &[Required(&["namespace", "name", "phase"])],
+    ),
+    (
+        &[],
+        "healthChecks[]",
+        &[Required(&["uses"]), Filled(&["uses"])],
+    ),
+    (&[], "steps[]", &[Filled(&["uses"])]),
+    (
+        &[],
+        "vars[]",
+        &[
+            Required(&["name"]),
+            Form(
+                "name",
+                is_variable,
+                "must be letters, digits and '_', not beginning with a digit",
+            ),
+        ],
+    ),
+    (
+        &[],
+        "task",
+        &[
+            Required(&["name"]),
+            Form("name", names::is_dns_subdomain, NAME),
+            Words("kind", &["PromotionTask", "ClusterPromotionTask"]),
+        ],
+    ),
+    (&[], "currentPromotion", &[Required(&["name"])]),
+    (&[], "lastPromotion", &[Required(&["name"])]),
+    (
+        &[],
+        "autoPromotionHolds{}",
+        &[Required(&["freightName", "origin"])],
+    ),
+    (
+        &[],
+        "effectiveAutoPromotionHolds{}",
+        &[Required(&["freightName", "origin"])],
+    ),
+    (&[], "matchExpressions[]", &[Required(&["key", "operator"])]),
+];
+
+fn has(object: &Map<String, Value>, field: &str) -> bool {
+    object.contains_key(field)
+}
+
+fn is_plain(step: &Map<String, Value>) -> bool {
+    has(step, "uses") && !has(step, "task")
+}
+
+/// Checks what is at one place of an object of a kind.
+pub(super) fn check_place(
+    kind: &Kind,
+    place: &str,
+    path: &str,
+    value: &Value,
+    causes: &mut Vec<Cause>,
+) {
+    let is_here = |kinds: &[&str], wanted: &str| {
+        if kinds.is_empty() {
+            let before = place.strip_suffix(wanted);
+            before.is_some_and(|before| before.is_empty() || before.ends_with('.'))
+        } else {
+            place == wanted && kinds.contains(&kind.plural)
+        }
+    };
+    let here = DEMANDS
+        .iter()
+        .filter(|(kinds, wanted, _)| is_here(kinds, wanted));
+    for rule in here.flat_map(|(_, _, rules)| *rules) {
+        rule.check(value, path, causes);
+    }
+}
 
 /// Fills in what the definition has a default for.
 pub(super) fn fill_defaults(kind: &Kind, object: &mut Value) {
     match (kind.group, kind.plural) {
-        (KARGO, "warehouses") => {
+        (_, "warehouses") => {
             fill(object.get_mut("spec"), "interval", "5m0s");
             fill(object.get_mut("spec"), "freightCreationPolicy", "Automatic");
         }
@@ -29,200 +321,18 @@ fn fill(object: Option<&mut Value>, field: &str, value: &str) {
     }
 }
 
-/// Checks the demands of a kind.
-pub(super) fn check(kind: &Kind, object: &Value, old: Option<&Value>, causes: &mut Vec<Cause>) {
+/// What takes more than one place of an object, or the object that it replaces, to say.
+pub(super) fn check_whole(
+    kind: &Kind,
+    object: &Value,
+    old: Option<&Value>,
+    causes: &mut Vec<Cause>,
+) {
     match (kind.group, kind.plural) {
-        (KARGO, "promotions") => promotion(object, causes),
-        (KARGO, "stages") => stage(object, causes),
-        (KARGO, "freights") => {
-            needs(object, "/origin", causes);
-        }
-        (KARGO, "warehouses") => warehouse(object, causes),
-        (KARGO, "promotiontasks" | "clusterpromotiontasks") => task(object, causes),
-        (KARGO, "projectconfigs") => project_config(object, causes),
-        (OURS, "approvalrequests") => approval_request(object, old, causes),
-        (OURS, "approvals") => approval(object, old, causes),
+        (_, "approvalrequests" | "approvals") => same_spec(object, old, causes),
         ("", "events") => event(object, causes),
         _ => {}
     }
-}
-
-/// Whether there is a value that is not an empty text; a cause if not.
-fn needs(object: &Value, pointer: &str, causes: &mut Vec<Cause>) -> bool {
-    let there = object
-        .pointer(pointer)
-        .is_some_and(|value| value.as_str() != Some(""));
-    if !there {
-        causes.push(Cause::required(dotted(pointer)));
-    }
-    there
-}
-
-fn dotted(pointer: &str) -> String {
-    pointer.trim_start_matches('/').replace('/', ".")
-}
-
-fn is_filled_list(value: Option<&Value>) -> bool {
-    value
-        .and_then(Value::as_array)
-        .is_some_and(|list| !list.is_empty())
-}
-
-fn too_few(field: &str) -> Cause {
-    Cause::invalid(
-        field,
-        format!("0: {field} in body should have at least 1 items"),
-    )
-}
-
-fn is_set(object: &Value, field: &str) -> bool {
-    object
-        .get(field)
-        .is_some_and(|value| value.as_str() != Some(""))
-}
-
-fn promotion(object: &Value, causes: &mut Vec<Cause>) {
-    let Some(spec) = object.get("spec") else {
-        causes.push(Cause::required("spec"));
-        return;
-    };
-    needs(object, "/spec/stage", causes);
-    if is_set(spec, "freight") == is_set(spec, "origin") {
-        causes.push(Cause::invalid(
-            "spec",
-            "\"object\": exactly one of freight and origin must be given",
-        ));
-    }
-    match spec.get("steps").and_then(Value::as_array) {
-        None => causes.push(Cause::required("spec.steps")),
-        Some(steps) if steps.is_empty() => causes.push(too_few("spec.steps")),
-        Some(steps) => {
-            for (index, step) in steps.iter().enumerate() {
-                if !is_set(step, "uses") || is_set(step, "task") {
-                    causes.push(Cause::invalid(
-                        format!("spec.steps[{index}]"),
-                        "\"object\": a Promotion's step must have uses and no task",
-                    ));
-                }
-            }
-        }
-    }
-}
-
-fn warehouse(object: &Value, causes: &mut Vec<Cause>) {
-    if needs(object, "/spec", causes) && !is_filled_list(object.pointer("/spec/subscriptions")) {
-        causes.push(too_few("spec.subscriptions"));
-    }
-}
-
-fn stage(object: &Value, causes: &mut Vec<Cause>) {
-    if !needs(object, "/spec", causes) {
-        return;
-    }
-    match object
-        .pointer("/spec/requestedFreight")
-        .and_then(Value::as_array)
-    {
-        None => causes.push(Cause::required("spec.requestedFreight")),
-        Some(list) if list.is_empty() => causes.push(too_few("spec.requestedFreight")),
-        Some(_) => {}
-    }
-    if object.pointer("/spec/promotionTemplate").is_some() {
-        let steps = object.pointer("/spec/promotionTemplate/spec/steps");
-        let field = "spec.promotionTemplate.spec.steps";
-        if let Some(Value::Array(steps)) = steps {
-            if steps.is_empty() {
-                causes.push(too_few(field));
-            }
-            for (index, step) in steps.iter().enumerate() {
-                template_step(step, &format!("{field}[{index}]"), causes);
-            }
-        }
-    }
-}
-
-fn template_step(step: &Value, field: &str, causes: &mut Vec<Cause>) {
-    if is_set(step, "uses") == is_set(step, "task") {
-        causes.push(Cause::invalid(
-            field,
-            "\"object\": exactly one of uses and task must be given",
-        ));
-    }
-    if is_set(step, "task")
-        && (step.get("continueOnError") == Some(&Value::Bool(true)) || is_set(step, "retry"))
-    {
-        causes.push(Cause::invalid(
-            field,
-            "\"object\": a step with a task has neither continueOnError nor retry",
-        ));
-    }
-}
-
-fn task(object: &Value, causes: &mut Vec<Cause>) {
-    if !needs(object, "/spec", causes) {
-        return;
-    }
-    let Some(Value::Array(steps)) = object.pointer("/spec/steps") else {
-        causes.push(Cause::required("spec.steps"));
-        return;
-    };
-    if steps.is_empty() {
-        causes.push(too_few("spec.steps"));
-    }
-    for (index, step) in steps.iter().enumerate() {
-        if !is_set(step, "uses") || is_set(step, "task") {
-            causes.push(Cause::invalid(
-                format!("spec.steps[{index}]"),
-                "\"object\": a task's step must have uses and no task",
-            ));
-        }
-    }
-}
-
-fn project_config(object: &Value, causes: &mut Vec<Cause>) {
-    let policies = object
-        .pointer("/spec/promotionPolicies")
-        .and_then(Value::as_array);
-    for (index, policy) in policies.into_iter().flatten().enumerate() {
-        if is_set(policy, "stage") == is_set(policy, "stageSelector") {
-            causes.push(Cause::invalid(
-                format!("spec.promotionPolicies[{index}]"),
-                "\"object\": exactly one of stage and stageSelector must be given",
-            ));
-        }
-    }
-}
-
-fn approval_request(object: &Value, old: Option<&Value>, causes: &mut Vec<Cause>) {
-    if needs(object, "/spec", causes) {
-        for field in ["stage", "step", "promotion"] {
-            needs(object, &format!("/spec/{field}"), causes);
-        }
-    }
-    same_spec(object, old, causes);
-}
-
-fn approval(object: &Value, old: Option<&Value>, causes: &mut Vec<Cause>) {
-    if needs(object, "/spec", causes) {
-        for field in ["request", "requestUid", "stage", "decision", "user"] {
-            needs(object, &format!("/spec/{field}"), causes);
-        }
-        let message = object
-            .pointer("/spec/message")
-            .and_then(Value::as_str)
-            .unwrap_or("");
-        if message.len() > 4096 {
-            causes.push(Cause::too_long(
-                "spec.message",
-                "may not be more than 4096 bytes",
-            ));
-        }
-        let groups = object.pointer("/spec/groups").and_then(Value::as_array);
-        if groups.is_some_and(|list| list.len() > 16) {
-            causes.push(Cause::invalid("spec.groups", "must have at most 16 items"));
-        }
-    }
-    same_spec(object, old, causes);
 }
 
 fn same_spec(object: &Value, old: Option<&Value>, causes: &mut Vec<Cause>) {

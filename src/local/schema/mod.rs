@@ -5,7 +5,7 @@
 //! which also brings times to the precision of their field.
 
 mod demands;
-mod fields;
+mod rule;
 mod shape;
 
 use super::kinds::{Kind, KindId};
@@ -156,11 +156,11 @@ pub(crate) fn check(id: KindId, kind: &Kind, object: &Value, old: Option<&Value>
     super::names::check_metadata(kind.name_rule, object, &mut causes);
     if let Some(Typing::Shape(shape)) = schemas().kinds.get(&id) {
         shape.check_object(object, &mut causes);
-        shape.visit_object(object, &mut |field, path, value| {
-            fields::check(field, path, value, &mut causes)
+        shape.visit_object(object, &mut |place, path, value| {
+            demands::check_place(kind, place, path, value, &mut causes);
         });
     }
-    demands::check(kind, object, old, &mut causes);
+    demands::check_whole(kind, object, old, &mut causes);
     causes
 }
 

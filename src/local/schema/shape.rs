@@ -27,6 +27,9 @@ pub(super) enum Shape {
     },
 }
 
+/// Is shown a place, a path and a value.
+pub(super) type Look<'a> = dyn FnMut(&str, &str, &Value) + 'a;
+
 impl Shape {
     /// Reads a JSON schema whose references are inlined. What it does not understand is `Any`.
     pub(super) fn compile(schema: &Value) -> Self {
@@ -141,37 +144,39 @@ impl Shape {
         }
     }
 
-    /// Shows every known field of a whole object, except its metadata, with its path.
-    pub(super) fn visit_object(&self, object: &Value, look: &mut dyn FnMut(&str, &str, &Value)) {
+    /// Shows every known place of a whole object, except its metadata: which place it is (lists add
+    /// `[]` to it, maps `{}`), its path with indexes and keys, and what is there.
+    pub(super) fn visit_object(&self, object: &Value, look: &mut Look<'_>) {
+        look("", "", object);
         if let (Self::Fields { fields, .. }, Some(map)) = (self, object.as_object()) {
             for (name, value) in map.iter().filter(|(name, _)| !is_type_meta(name)) {
                 if let Some(shape) = fields.get(name) {
-                    look(name, name, value);
-                    shape.visit(value, name, look);
+                    shape.visit(value, name, name, look);
                 }
             }
         }
     }
 
-    fn visit(&self, value: &Value, path: &str, look: &mut dyn FnMut(&str, &str, &Value)) {
+    fn visit(&self, value: &Value, place: &str, path: &str, look: &mut Look<'_>) {
+        look(place, path, value);
         match (self, value) {
             (Self::Fields { fields, .. }, Value::Object(map)) => {
                 for (name, value) in map {
                     if let Some(shape) = fields.get(name) {
-                        let path = join(path, name);
-                        look(name, &path, value);
-                        shape.visit(value, &path, look);
+                        shape.visit(value, &join(place, name), &join(path, name), look);
                     }
                 }
             }
             (Self::Map(shape), Value::Object(map)) => {
+                let place = format!("{place}{{}}");
                 for (key, value) in map {
-                    shape.visit(value, &format!("{path}[{key}]"), look);
+                    shape.visit(value, &place, &format!("{path}[{key}]"), look);
                 }
             }
             (Self::List(shape), Value::Array(items)) => {
+                let place = format!("{place}[]");
                 for (index, item) in items.iter().enumerate() {
-                    shape.visit(item, &format!("{path}[{index}]"), look);
+                    shape.visit(item, &place, &format!("{path}[{index}]"), look);
                 }
             }
             _ => {}
@@ -285,7 +290,8 @@ fn only_alternative(schema: &Map<String, Value>) -> Option<&Value> {
     None
 }
 
-fn join(path: &str, name: &str) -> String {
+/// The path of a field.
+pub(super) fn join(path: &str, name: &str) -> String {
     if path.is_empty() {
         name.to_owned()
     } else {

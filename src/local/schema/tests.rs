@@ -304,3 +304,257 @@ fn parts_are_checked_wherever_they_are_built_in() {
         json!({"stage": "s", "freight": "f", "vars": [{"name": "1st"}], "steps": [{"uses": "x"}]});
     assert!(!conformed("promotions", promotion(spec)).2.is_empty());
 }
+
+/// A valid object of a kind, whose parts the rows below spoil.
+fn valid(plural: &str) -> Value {
+    let warehouse = json!({"kind": "Warehouse", "name": "w"});
+    let spec = match plural {
+        "stages" => json!({
+            "requestedFreight": [{"origin": warehouse, "sources": {"direct": true, "requiredSoakTime": "1h30m",
+                "availabilityStrategy": "All", "autoPromotionOptions": {"selectionPolicy": "MatchUpstream"}}}],
+            "promotionTemplate": {"spec": {"vars": [{"name": "a"}], "steps": [{"uses": "x"}, {"task": {"name": "t"}}]}},
+            "verification": {"analysisTemplates": [{"name": "a", "kind": "AnalysisTemplate"}], "args": [{"name": "n", "value": "v"}]},
+        }),
+        "warehouses" => {
+            json!({"subscriptions": [{}], "interval": "5m0s", "freightCreationPolicy": "Manual"})
+        }
+        "promotiontasks" => json!({"steps": [{"uses": "x"}]}),
+        "projectconfigs" => {
+            json!({"promotionPolicies": [{"stage": "s"}, {"stageSelector": {"name": "t"}}]})
+        }
+        "approvals" => {
+            json!({"request": "r", "requestUid": "u", "stage": "s", "decision": "Approve", "digest": "d",
+            "user": "ann", "groups": ["leads"], "message": "é".repeat(2048)})
+        }
+        "approvalrequests" => {
+            json!({"stage": "s", "step": "gate", "promotion": {"name": "p", "uid": "u"}, "minApprovals": 1})
+        }
+        _ => json!({"stage": "s", "freight": "f", "steps": [{"uses": "x"}]}),
+    };
+    json!({"metadata": {"name": "o"}, "spec": spec})
+}
+
+#[test]
+fn every_kinds_demands() {
+    let steps = "/spec/promotionTemplate/spec/steps";
+    let sources = "/spec/requestedFreight/0/sources";
+    let many: Vec<String> = (0..17).map(|number| format!("g{number}")).collect();
+    for (plural, pointer, value, field) in [
+        (
+            "promotions",
+            "/spec/freight",
+            json!("No Name"),
+            "spec.freight",
+        ),
+        ("promotions", "/spec/target", json!(""), "spec.target"),
+        (
+            "promotions",
+            "/spec/steps/0/uses",
+            json!(""),
+            "spec.steps[0].uses",
+        ),
+        ("stages", "/spec", Value::Null, "spec"),
+        (
+            "stages",
+            "/spec/requestedFreight",
+            Value::Null,
+            "spec.requestedFreight",
+        ),
+        (
+            "stages",
+            "/spec/requestedFreight",
+            json!([]),
+            "spec.requestedFreight",
+        ),
+        (
+            "stages",
+            "/spec/requestedFreight/0/origin/kind",
+            json!("Shelf"),
+            "spec.requestedFreight[0].origin.kind",
+        ),
+        (
+            "stages",
+            &format!("{sources}/requiredSoakTime"),
+            json!("1d"),
+            "spec.requestedFreight[0].sources.requiredSoakTime",
+        ),
+        (
+            "stages",
+            &format!("{sources}/availabilityStrategy"),
+            json!("Any"),
+            "spec.requestedFreight[0].sources.availabilityStrategy",
+        ),
+        (
+            "stages",
+            &format!("{sources}/autoPromotionOptions/selectionPolicy"),
+            json!("Oldest"),
+            "spec.requestedFreight[0].sources.autoPromotionOptions.selectionPolicy",
+        ),
+        (
+            "stages",
+            "/spec/promotionTemplate/spec",
+            Value::Null,
+            "spec.promotionTemplate.spec",
+        ),
+        (
+            "stages",
+            steps,
+            json!([]),
+            "spec.promotionTemplate.spec.steps",
+        ),
+        (
+            "stages",
+            steps,
+            json!([{}]),
+            "spec.promotionTemplate.spec.steps[0]",
+        ),
+        (
+            "stages",
+            steps,
+            json!([{"uses": "a", "task": {"name": "t"}}]),
+            "spec.promotionTemplate.spec.steps[0]",
+        ),
+        (
+            "stages",
+            steps,
+            json!([{"task": {"name": "t"}, "retry": {}}]),
+            "spec.promotionTemplate.spec.steps[0]",
+        ),
+        (
+            "stages",
+            steps,
+            json!([{"task": {"name": "t"}, "continueOnError": false}]),
+            "spec.promotionTemplate.spec.steps[0]",
+        ),
+        (
+            "stages",
+            steps,
+            json!([{"task": {"name": "a b"}}]),
+            "spec.promotionTemplate.spec.steps[0].task.name",
+        ),
+        (
+            "stages",
+            "/spec/promotionTemplate/spec/vars/0/name",
+            json!("a-b"),
+            "spec.promotionTemplate.spec.vars[0].name",
+        ),
+        (
+            "stages",
+            "/spec/targets",
+            json!({}),
+            "spec.targets.selectors",
+        ),
+        (
+            "stages",
+            "/spec/verification/analysisTemplates/0/kind",
+            json!("Job"),
+            "spec.verification.analysisTemplates[0].kind",
+        ),
+        (
+            "stages",
+            "/spec/verification/args/0/value",
+            Value::Null,
+            "spec.verification.args[0].value",
+        ),
+        (
+            "stages",
+            "/status",
+            json!({"autoPromotionHolds": {"Warehouse/w": {"freightName": "f"}}}),
+            "status.autoPromotionHolds[Warehouse/w].origin",
+        ),
+        (
+            "warehouses",
+            "/spec/subscriptions",
+            json!([]),
+            "spec.subscriptions",
+        ),
+        (
+            "warehouses",
+            "/spec/interval",
+            json!("daily"),
+            "spec.interval",
+        ),
+        (
+            "warehouses",
+            "/spec/freightCreationPolicy",
+            json!("Never"),
+            "spec.freightCreationPolicy",
+        ),
+        ("promotiontasks", "/spec/steps", json!([]), "spec.steps"),
+        (
+            "promotiontasks",
+            "/spec/steps/0",
+            json!({"task": {"name": "u"}}),
+            "spec.steps[0]",
+        ),
+        (
+            "projectconfigs",
+            "/spec/promotionPolicies/0",
+            json!({}),
+            "spec.promotionPolicies[0]",
+        ),
+        (
+            "projectconfigs",
+            "/spec/promotionPolicies/1/stage",
+            json!("s"),
+            "spec.promotionPolicies[1]",
+        ),
+        ("approvals", "/spec/user", json!(""), "spec.user"),
+        (
+            "approvals",
+            "/spec/requestUid",
+            json!(""),
+            "spec.requestUid",
+        ),
+        ("approvals", "/spec/digest", Value::Null, "spec.digest"),
+        (
+            "approvals",
+            "/spec/decision",
+            json!("approve"),
+            "spec.decision",
+        ),
+        ("approvals", "/spec/groups", json!(many), "spec.groups"),
+        (
+            "approvals",
+            "/spec/message",
+            json!("é".repeat(2049)),
+            "spec.message",
+        ),
+        (
+            "approvalrequests",
+            "/spec/promotion",
+            Value::Null,
+            "spec.promotion",
+        ),
+    ] {
+        assert_eq!(conformed(plural, valid(plural)).2, vec![], "{plural}");
+        let mut object = valid(plural);
+        let (parent, key) = pointer.rsplit_once('/').unwrap();
+        match object.pointer_mut(parent).unwrap() {
+            Value::Array(items) => items[key.parse::<usize>().unwrap()] = value.clone(),
+            parent => parent[key] = value.clone(),
+        }
+        let causes = conformed(plural, object).2;
+        assert!(
+            causes.iter().any(|cause| cause.field == field),
+            "{plural} {pointer} {value}: {causes:?}"
+        );
+    }
+}
+
+#[test]
+fn questions_and_answers_stay_as_they_are() {
+    for plural in ["approvals", "approvalrequests"] {
+        let (id, kind) = kinds::by_plural_alone(plural).unwrap();
+        let old = valid(plural);
+        let mut new = old.clone();
+        new["metadata"]["labels"] = json!({"a": "b"});
+        assert_eq!(check(id, kind, &new, Some(&old)), vec![]);
+        new["spec"]["stage"] = json!("other");
+        let causes = check(id, kind, &new, Some(&old));
+        assert!(
+            causes.iter().any(|cause| cause.field == "spec"),
+            "{causes:?}"
+        );
+    }
+}

@@ -1,7 +1,5 @@
 //! Our own kinds: who may write a question and an answer, as the policy that `install` ships.
 
-use serde_json::Value;
-
 use crate::kargo::{Approval, meta};
 
 use super::{Denial, Operation, Request, View, object};
@@ -9,10 +7,6 @@ use super::{Denial, Operation, Request, View, object};
 /// Name of the ValidatingAdmissionPolicy; refusals carry it, so that its presence can be tried.
 pub const POLICY: &str = "approvals.tidewaiter.dev";
 
-/// Longest message, in bytes.
-const MESSAGE_MAX: usize = 4 * 1024;
-/// Most groups that an answer names.
-const GROUPS_MAX: usize = 16;
 /// Who takes objects away on behalf of the cluster.
 const CLEANERS: [&str; 2] = [
     "system:serviceaccount:kube-system:generic-garbage-collector",
@@ -42,12 +36,8 @@ pub fn validate_answer(request: &Request<'_>, view: &dyn View) -> Result<(), Den
             request,
             "an Approval is deleted by the executor only",
         )),
-        Operation::Update => {
-            same_spec(request)?;
-            no_strings(request)
-        }
+        Operation::Update => no_strings(request),
         Operation::Create => {
-            shape(request)?;
             signed_by_requester(request)?;
             no_strings(request)?;
             let stage = object::text(request.object()?, &["spec", "stage"]);
@@ -78,17 +68,10 @@ pub fn validate_question(request: &Request<'_>) -> Result<(), Denial> {
             request,
             "an ApprovalRequest is deleted by the executor only",
         ),
-        _ => {
-            executor_only(
-                request,
-                "an ApprovalRequest is written by the executor only",
-            )?;
-            if request.operation == Operation::Update {
-                same_spec(request)
-            } else {
-                Ok(())
-            }
-        }
+        _ => executor_only(
+            request,
+            "an ApprovalRequest is written by the executor only",
+        ),
     }
 }
 
@@ -100,52 +83,12 @@ fn executor_only(request: &Request<'_>, problem: &str) -> Result<(), Denial> {
     }
 }
 
-fn same_spec(request: &Request<'_>) -> Result<(), Denial> {
-    let spec = |object: &Value| object::at(object, &["spec"]).cloned().unwrap_or_default();
-    if request.old.map(spec) == Some(spec(request.object()?)) {
-        return Ok(());
-    }
-    Err(request.invalid("spec", "is immutable"))
-}
-
 /// Neither an owner that takes it away with itself nor a finalizer that keeps it.
 fn no_strings(request: &Request<'_>) -> Result<(), Denial> {
     for field in ["ownerReferences", "finalizers"] {
         if !object::list(request.object()?, &["metadata", field]).is_empty() {
             return Err(denied(request, &format!("an Approval has no {field}")));
         }
-    }
-    Ok(())
-}
-
-/// What the schema of an Approval asks.
-fn shape(request: &Request<'_>) -> Result<(), Denial> {
-    let object = request.object()?;
-    for field in ["request", "requestUid", "stage", "digest", "user"] {
-        if object::text(object, &["spec", field]).is_empty() {
-            return Err(request.invalid(&format!("spec.{field}"), "Required value"));
-        }
-    }
-    let decision = object::text(object, &["spec", "decision"]);
-    if !["Approve", "Reject"].contains(&decision) {
-        return Err(request.invalid(
-            "spec.decision",
-            format!("{decision:?} must be one of Approve, Reject"),
-        ));
-    }
-    let message = object::text(object, &["spec", "message"]).len();
-    if message > MESSAGE_MAX {
-        return Err(request.invalid(
-            "spec.message",
-            format!("{message} bytes are more than {MESSAGE_MAX}"),
-        ));
-    }
-    let groups = object::list(object, &["spec", "groups"]).len();
-    if groups > GROUPS_MAX {
-        return Err(request.invalid(
-            "spec.groups",
-            format!("{groups} groups are more than {GROUPS_MAX}"),
-        ));
     }
     Ok(())
 }

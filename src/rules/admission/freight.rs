@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::kargo::{Freight, Stage, Warehouse, meta};
 use crate::rules::freight_name::{self, chart_address, git_address};
 
-use super::{Denial, Operation, Request, View, crd, object, project, words};
+use super::{Denial, Operation, Request, View, object, project, words};
 
 const GROUP: &str = meta::KARGO_GROUP;
 
@@ -61,7 +61,6 @@ pub fn validate(request: &Request<'_>, view: &dyn View) -> Result<(), Denial> {
 fn validate_create(request: &Request<'_>, view: &dyn View) -> Result<(), Denial> {
     project::require_project(request, view)?;
     let freight: Freight = request.read(request.object()?)?;
-    crd::origin(request, "origin", &freight.origin)?;
     if freight.commits.is_empty()
         && freight.images.is_empty()
         && freight.charts.is_empty()

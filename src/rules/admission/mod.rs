@@ -1,15 +1,16 @@
-//! What the webhooks of Kargo, and the rules and policy of our own kinds, make of a write.
+//! What the webhooks of Kargo, and the policy of our own kinds, make of a write.
 //!
 //! `local` asks here; on a real cluster the webhooks answer. Mutation comes first, then the server's schema, then
-//! validation. Nothing here does more than a cluster would: no look at a repository, a step kind or an expression.
+//! validation. What the schema says is not repeated here, and nothing here does more than a cluster would: no look at a
+//! repository, a step kind or an expression.
 
 mod approval;
-mod crd;
 mod freight;
 mod object;
 mod project;
 mod promotion;
 mod stage;
+mod steps;
 mod words;
 
 use serde::de::DeserializeOwned;
@@ -195,15 +196,7 @@ pub struct Denial {
     pub message: String,
 }
 
-/// Mutation and validation in one: the object to store instead, if it changed.
-pub fn admit(request: &Request<'_>, view: &dyn View) -> Result<Option<Value>, Denial> {
-    let changed = mutate(request, view)?;
-    let object = changed.as_ref().or(request.object);
-    validate(&Request { object, ..*request }, view)?;
-    Ok(changed)
-}
-
-/// The object as webhooks and defaults change it; none where they leave it. Runs before the schema is checked.
+/// The object as webhooks change it; none where they leave it. Runs before the schema is checked.
 pub fn mutate(request: &Request<'_>, view: &dyn View) -> Result<Option<Value>, Denial> {
     if request.group != meta::KARGO_GROUP
         || request.subresource.is_some()
@@ -217,7 +210,7 @@ pub fn mutate(request: &Request<'_>, view: &dyn View) -> Result<Option<Value>, D
         "promotions" => promotion::mutate(request, view, &mut object)?,
         "freights" => freight::mutate(request, view, &mut object)?,
         "stages" => stage::mutate(request, &mut object),
-        "warehouses" => project::mutate_warehouse(&mut object),
+        "warehouses" => stage::label_shard(&mut object),
         _ => {}
     }
     Ok((object != *before).then_some(object))

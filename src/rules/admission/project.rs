@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::kargo::{ProjectConfig, Warehouse, meta, project_config::PromotionPolicy};
+use crate::kargo::{ProjectConfig, meta, project_config::PromotionPolicy};
 use crate::rules::auto_promotion;
 
-use super::{Denial, Operation, Request, View, crd, object, stage};
+use super::{Denial, Operation, Request, View, object};
 
 fn is_project(namespace: &Value) -> bool {
     object::text(namespace, &["metadata", "labels", meta::PROJECT]) == "true"
@@ -43,7 +43,7 @@ pub fn validate_project(request: &Request<'_>, view: &dyn View) -> Result<(), De
     }
 }
 
-/// A ProjectConfig has its Project's name, and each policy names its Stages in one way.
+/// A ProjectConfig has its Project's name, and its policies can be told apart.
 pub fn validate_config(request: &Request<'_>, view: &dyn View) -> Result<(), Denial> {
     if request.operation == Operation::Delete {
         return Ok(());
@@ -75,17 +75,11 @@ pub fn validate_config(request: &Request<'_>, view: &dyn View) -> Result<(), Den
     Ok(())
 }
 
-/// Each names its Stages in one way that can be read, and none a Stage that another has named.
+/// Each names its Stages in a way that can be read, and none a Stage that another has named.
 fn policies(request: &Request<'_>, policies: &[PromotionPolicy]) -> Result<(), Denial> {
     let mut seen = BTreeMap::new();
     for (index, policy) in policies.iter().enumerate() {
         let field = format!("spec.promotionPolicies[{index}]");
-        if policy.stage.is_empty() == policy.stage_selector.is_none() {
-            return Err(request.invalid(
-                &field,
-                "must have exactly one of stage or stageSelector set",
-            ));
-        }
         let name = policy
             .stage_selector
             .as_ref()
@@ -105,32 +99,10 @@ fn policies(request: &Request<'_>, policies: &[PromotionPolicy]) -> Result<(), D
     Ok(())
 }
 
-/// Defaults of Kargo's schema, and the shard label.
-pub fn mutate_warehouse(warehouse: &mut Value) {
-    for (field, value) in [("interval", "5m0s"), ("freightCreationPolicy", "Automatic")] {
-        if object::at(warehouse, &["spec", field]).is_none() {
-            object::put(warehouse, &["spec", field], value.into());
-        }
-    }
-    stage::label_shard(warehouse);
-}
-
 /// Whether a Warehouse may be stored.
 pub fn validate_warehouse(request: &Request<'_>, view: &dyn View) -> Result<(), Denial> {
-    if request.operation == Operation::Delete {
-        return Ok(());
-    }
     if request.operation == Operation::Create {
         require_project(request, view)?;
     }
-    let warehouse: Warehouse = request.read(request.object()?)?;
-    let spec = &warehouse.spec;
-    crd::not_empty(request, "spec.subscriptions", spec.subscriptions.len())?;
-    crd::duration(request, "spec.interval", &spec.interval)?;
-    crd::word(
-        request,
-        "spec.freightCreationPolicy",
-        &spec.freight_creation_policy,
-        &["Automatic", "Manual"],
-    )
+    Ok(())
 }

@@ -8,7 +8,7 @@ use crate::kargo::{
 };
 use crate::rules::{auto_promotion, availability, names, template};
 
-use super::{Denial, Operation, Request, View, crd, object, project};
+use super::{Denial, Operation, Request, View, object, project};
 
 const GROUP: &str = meta::KARGO_GROUP;
 
@@ -251,14 +251,6 @@ pub fn validate(request: &Request<'_>, view: &dyn View) -> Result<(), Denial> {
 fn validate_create(request: &Request<'_>, view: &dyn View) -> Result<(), Denial> {
     let object = request.object()?;
     let promotion: Promotion = request.read(object)?;
-    if promotion.spec.freight.is_empty() == promotion.spec.origin.is_none() {
-        return Err(request.invalid(
-            "spec",
-            "exactly one of spec.freight or spec.origin must be set",
-        ));
-    }
-    crd::plain_steps(request, "spec.steps", &promotion.spec.steps)?;
-    crd::variables(request, "spec.vars", &promotion.spec.vars)?;
     target_needs_request(request, object)?;
     let stage = stage_of(request, view, object)?;
     if stage.spec.targets.is_some() && !is_request_child(object) {

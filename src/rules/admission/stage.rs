@@ -1,4 +1,4 @@
-//! Stages: shard label, requests for verification signed, template rules. Tasks share those rules.
+//! Stages: shard label, requests for verification signed, aliases of steps. Tasks share that rule.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::kargo::{PromotionTask, Stage, meta, stage::FreightRequest};
 
-use super::{Denial, Operation, Request, View, crd, object, project};
+use super::{Denial, Operation, Request, View, object, project, steps};
 
 /// The shard as a label; who asked for, or against, a verification.
 pub fn mutate(request: &Request<'_>, stage: &mut Value) {
@@ -34,66 +34,22 @@ pub fn validate(request: &Request<'_>, view: &dyn View) -> Result<(), Denial> {
         project::require_project(request, view)?;
     }
     let stage: Stage = request.read(request.object()?)?;
-    crd::variables(request, "spec.vars", &stage.spec.vars)?;
     requests(request, &stage.spec.requested_freight)?;
-    if let Some(template) = &stage.spec.promotion_template {
-        let field = "spec.promotionTemplate.spec.steps";
-        crd::variables(
-            request,
-            "spec.promotionTemplate.spec.vars",
-            &template.spec.vars,
-        )?;
-        // A template without the field is a control-flow Stage; an empty list is refused by the schema.
-        if object::at(
-            request.object()?,
-            &["spec", "promotionTemplate", "spec", "steps"],
-        )
-        .is_some()
-        {
-            crd::template_steps(request, field, &template.spec.steps)?;
-        }
-        crd::aliases(request, field, &template.spec.steps)?;
-    }
-    Ok(())
+    let field = "spec.promotionTemplate.spec.steps";
+    steps::bare_tasks(request, field, stage.steps())?;
+    steps::aliases(request, field, stage.steps())
 }
 
+/// One request for each origin.
 fn requests(request: &Request<'_>, requests: &[FreightRequest]) -> Result<(), Denial> {
-    let field = "spec.requestedFreight";
-    crd::not_empty(request, field, requests.len())?;
     let mut seen = BTreeSet::new();
     for (index, one) in requests.iter().enumerate() {
-        let field = format!("{field}[{index}]");
-        crd::origin(request, &format!("{field}.origin"), &one.origin)?;
         if !seen.insert(one.origin.key()) {
             let text = format!(
                 "freight with origin {} requested multiple times",
                 one.origin.key()
             );
-            return Err(request.invalid(&field, text));
-        }
-        let sources = &one.sources;
-        if !sources.required_soak_time.is_empty() {
-            crd::duration(
-                request,
-                &format!("{field}.sources.requiredSoakTime"),
-                &sources.required_soak_time,
-            )?;
-        }
-        let strategy = format!("{field}.sources.availabilityStrategy");
-        crd::word(
-            request,
-            &strategy,
-            &sources.availability_strategy,
-            &["", "All", "OneOf"],
-        )?;
-        if let Some(options) = &sources.auto_promotion_options {
-            let policy = format!("{field}.sources.autoPromotionOptions.selectionPolicy");
-            crd::word(
-                request,
-                &policy,
-                &options.selection_policy,
-                &["", "NewestFreight", "MatchUpstream"],
-            )?;
+            return Err(request.invalid(&format!("spec.requestedFreight[{index}]"), text));
         }
     }
     Ok(())
@@ -109,7 +65,5 @@ pub fn validate_task(request: &Request<'_>, view: &dyn View) -> Result<(), Denia
     }
     // Both kinds have the same spec.
     let task: PromotionTask = request.read(request.object()?)?;
-    crd::variables(request, "spec.vars", &task.spec.vars)?;
-    crd::plain_steps(request, "spec.steps", &task.spec.steps)?;
-    crd::aliases(request, "spec.steps", &task.spec.steps)
+    steps::aliases(request, "spec.steps", &task.spec.steps)
 }

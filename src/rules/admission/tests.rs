@@ -194,7 +194,9 @@ impl<'a> Write<'a> {
             ulid: names::next_ulid(None, NOW.parse().unwrap(), 42),
             executor: Some(EXECUTOR),
         };
-        let changed = admit(&request, world)?;
+        let changed = mutate(&request, world)?;
+        let object = changed.as_ref().or(request.object);
+        validate(&Request { object, ..request }, world)?;
         Ok(changed.or_else(|| self.object.clone()).unwrap_or_default())
     }
 

@@ -17,7 +17,6 @@ fn with(pointer: &str, value: Value) -> Value {
 
 #[test]
 fn nobody_signs_for_another() {
-    let many: Vec<String> = (0..17).map(|number| format!("g{number}")).collect();
     for (pointer, value, code, text) in [
         (
             "/spec/user",
@@ -31,7 +30,6 @@ fn nobody_signs_for_another() {
             403,
             "spec.user is not the requester",
         ),
-        ("/spec/user", json!(""), 422, "spec.user: Required"),
         ("/spec/uid", json!("1"), 403, "spec.uid"),
         (
             "/spec/groups",
@@ -39,17 +37,7 @@ fn nobody_signs_for_another() {
             403,
             "not in the group \"admins\"",
         ),
-        ("/spec/groups", json!(many), 422, "17 groups"),
-        ("/spec/message", json!("é".repeat(2049)), 422, "4098 bytes"),
         ("/spec/impersonatedBy", json!("root"), 403, "impersonatedBy"),
-        (
-            "/spec/decision",
-            json!("approve"),
-            422,
-            "one of Approve, Reject",
-        ),
-        ("/spec/requestUid", json!(""), 422, "spec.requestUid"),
-        ("/spec/digest", json!(""), 422, "spec.digest"),
         (
             "/metadata/ownerReferences",
             json!([{"kind": "Pod"}]),
@@ -78,7 +66,6 @@ fn nobody_signs_for_another() {
         answer(),
         with("/spec/uid", json!("")),
         with("/spec/groups", json!([])),
-        with("/spec/message", json!("é".repeat(2048))),
     ] {
         let got = Write::create("approvals", object.clone())
             .admit(&shop())
@@ -131,11 +118,7 @@ fn an_answer_stays_as_it_is() {
             .admit(&world)
             .is_ok()
     );
-    for (pointer, value, code) in [
-        ("/spec/decision", json!("Reject"), 422),
-        ("/spec/message", json!("other"), 422),
-        ("/metadata/finalizers", json!(["x/y"]), 403),
-    ] {
+    for (pointer, value, code) in [("/metadata/finalizers", json!(["x/y"]), 403)] {
         let write = Write::update("approvals", old.clone(), with(pointer, value));
         assert_eq!(write.refusal(&world).0, code, "{pointer}");
         assert_eq!(
@@ -210,7 +193,6 @@ fn questions_are_the_executors() {
             .admit(&world)
             .is_ok()
     );
-    assert_eq!(update(&other).by(executor()).refusal(&world).0, 422);
     assert!(
         Write::delete("approvalrequests", question.clone())
             .by(executor())

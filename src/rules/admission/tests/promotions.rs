@@ -107,7 +107,6 @@ fn what_cannot_be_promoted_is_refused() {
     for stage in [control_flow, upstream, targets, task] {
         world.put("stages", "shop", stage);
     }
-    let origin = json!({"kind": "Warehouse", "name": "w"});
     for (spec, code, text) in [
         (json!({"freight": FREIGHT}), 422, "spec.stage: Required"),
         (
@@ -116,11 +115,6 @@ fn what_cannot_be_promoted_is_refused() {
             "Stage \"gone\" not found",
         ),
         (json!({"stage": "prod"}), 422, "exactly one of"),
-        (
-            json!({"stage": "prod", "freight": FREIGHT, "origin": origin}),
-            422,
-            "exactly one of",
-        ),
         (
             json!({"stage": "flow", "freight": FREIGHT}),
             422,
