@@ -118,15 +118,14 @@ fn an_answer_stays_as_it_is() {
             .admit(&world)
             .is_ok()
     );
-    for (pointer, value, code) in [("/metadata/finalizers", json!(["x/y"]), 403)] {
-        let write = Write::update("approvals", old.clone(), with(pointer, value));
-        assert_eq!(write.refusal(&world).0, code, "{pointer}");
-        assert_eq!(
-            write.by(executor()).refusal(&world).0,
-            code,
-            "not even by the executor: {pointer}"
-        );
-    }
+    let held = with("/metadata/finalizers", json!(["x/y"]));
+    let write = Write::update("approvals", old.clone(), held);
+    assert_eq!(write.refusal(&world).0, 403);
+    assert_eq!(
+        write.by(executor()).refusal(&world).0,
+        403,
+        "not even by the executor"
+    );
     let status = with("/status", json!({"counted": true})).clone();
     assert_eq!(
         Write::update("approvals", old.clone(), status.clone())
