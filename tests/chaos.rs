@@ -27,8 +27,10 @@ use support::{Running, World, project, set_key, stage};
 
 /// Stages per Project.
 const STAGES: usize = 6;
-/// How long processes are killed.
-const STORM: Duration = Duration::from_secs(6);
+/// How long processes are killed and promotions made.
+const STORM: Duration = Duration::from_secs(7);
+/// Pieces of Freight per Project; a Stage is promoted to each of them at most once, in this order.
+const TAGS: [&str; 4] = ["1.2.0", "1.2.1", "1.2.2", "1.2.3"];
 
 /// SplitMix64: the same seed is the same storm, as far as the machine's own timing lets it be.
 struct Dice(u64);
@@ -84,7 +86,7 @@ fn steps(repository: &Path, part: &Part) -> String {
     format!("{head}- uses: wait-for-approval\n  as: gate\n  config: {{minApprovals: 1}}\n{push}")
 }
 
-fn prepared(parts: &[Part]) -> (World, PathBuf, Vec<String>) {
+fn prepared(parts: &[Part]) -> (World, PathBuf, Pieces) {
     let world = World::new();
     let mut files: BTreeMap<String, String> = BTreeMap::new();
     for part in parts {
@@ -103,14 +105,42 @@ fn prepared(parts: &[Part]) -> (World, PathBuf, Vec<String>) {
         text.push_str(&stage(part.project, &part.stage, &steps(&repository, part)));
     }
     world.apply(&text);
-    let freight: BTreeMap<_, _> = ["red", "blue"]
-        .map(|project| (project, world.freight(project, "1.2.3")))
+    let freight: Pieces = ["red", "blue"]
+        .map(|project| (project, TAGS.map(|tag| world.freight(project, tag))))
         .into();
-    let names = parts
-        .iter()
-        .map(|part| world.promote(part.project, &part.stage, &freight[part.project]))
-        .collect();
-    (world, repository, names)
+    (world, repository, freight)
+}
+
+/// The names of the Freight, by Project, as [`TAGS`].
+type Pieces = BTreeMap<&'static str, [String; TAGS.len()]>;
+
+/// Who is promoted to what.
+struct Plan<'a> {
+    parts: &'a [Part],
+    freight: &'a Pieces,
+    /// How many pieces each Stage was promoted to.
+    given: Vec<usize>,
+}
+
+impl Plan<'_> {
+    /// One more promotion of that Stage. A command that dies with the owner of the store may have made it or not.
+    fn promote(&mut self, world: &World, at: usize) {
+        let part = &self.parts[at];
+        let Some(freight) = self.freight[part.project].get(self.given[at]) else {
+            return;
+        };
+        self.given[at] += 1;
+        let args = [
+            "promote",
+            "-n",
+            part.project,
+            "--stage",
+            &part.stage,
+            "--freight",
+            freight,
+        ];
+        world.run(&args);
+    }
 }
 
 /// Somebody with git: a commit of their own now and then, pushed however often it takes.
@@ -182,8 +212,9 @@ fn phases(world: &World) -> Option<Vec<String>> {
     )
 }
 
-/// Starts executors and onlookers and kills them; which of them owns the store is up to who comes first.
-fn storm(world: &World, dice: &mut Dice, answered: &mut BTreeSet<String>) {
+/// Starts executors and onlookers and kills them; which of them owns the store is up to who comes first. An executor
+/// may also die by itself, at a step boundary.
+fn storm(world: &World, dice: &mut Dice, plan: &mut Plan<'_>, answered: &mut BTreeSet<String>) {
     let end = Instant::now() + STORM;
     let mut running: Vec<Running> = Vec::new();
     while Instant::now() < end {
@@ -192,9 +223,18 @@ fn storm(world: &World, dice: &mut Dice, answered: &mut BTreeSet<String>) {
                 0 => &["get", "promotions", "-A", "-w"],
                 _ => &["run"],
             };
-            running.push(world.start_silently(args));
+            let crash = (dice.roll(2) == 0).then(|| (1 + dice.roll(40)).to_string());
+            let env: Vec<_> = crash
+                .iter()
+                .map(|at| ("TIDEWAITER_CRASH_AT", at.as_str()))
+                .collect();
+            running.push(world.start_silently(args, &env));
         }
-        std::thread::sleep(Duration::from_millis(150 + dice.roll(700)));
+        for _ in 0..dice.roll(4) {
+            let at = usize::try_from(dice.roll(plan.parts.len() as u64)).unwrap();
+            plan.promote(world, at);
+        }
+        std::thread::sleep(Duration::from_millis(30 + dice.roll(500)));
         if dice.roll(2) == 0 {
             answer(world, answered);
         }
@@ -208,24 +248,29 @@ fn storm(world: &World, dice: &mut Dice, answered: &mut BTreeSet<String>) {
 
 fn play(seed: u64) {
     let parts = parts();
-    let (world, repository, names) = prepared(&parts);
+    let (world, repository, freight) = prepared(&parts);
     let world = Arc::new(world);
     let stop = Arc::new(AtomicBool::new(false));
     let outside = {
-        let (world, repository, stop) = (
-            Arc::clone(&world),
-            repository.clone(),
-            Arc::clone(&stop),
-        );
+        let (world, repository, stop) = (Arc::clone(&world), repository.clone(), Arc::clone(&stop));
         std::thread::spawn(move || write_outside(&world, &repository, &stop))
     };
     let (mut dice, mut answered) = (Dice(seed), BTreeSet::new());
-    storm(&world, &mut dice, &mut answered);
+    let mut plan = Plan {
+        parts: &parts,
+        freight: &freight,
+        given: vec![0; parts.len()],
+    };
+    (0..parts.len()).for_each(|at| plan.promote(&world, at));
+    storm(&world, &mut dice, &mut plan, &mut answered);
     stop.store(true, Ordering::SeqCst);
     let written = outside.join().unwrap();
-    assert!(written > 2, "seed {seed}: the outside writer wrote {written}");
+    assert!(
+        written > 2,
+        "seed {seed}: the outside writer wrote {written}"
+    );
 
-    let last = world.start_silently(&["run"]);
+    let last = world.start_silently(&["run"], &[]);
     support::until(&format!("seed {seed}: the end of all promotions"), || {
         answer(&world, &mut answered);
         let phases = phases(&world)?;
@@ -237,8 +282,10 @@ fn play(seed: u64) {
     drop(last);
     world.until_idle();
 
-    check_branch(&world, &repository, &parts, &names, written, seed);
-    check_gates(&world, seed);
+    let all = world.get(&["promotions", "-A"]);
+    let all = all["items"].as_array().unwrap();
+    check_branch(&world, &repository, &plan, all, written, seed);
+    check_gates(&world, &plan, all, seed);
     for mirror in std::fs::read_dir(world.cluster().join("mirrors")).unwrap() {
         let path = mirror.unwrap().path();
         if path.extension().is_some_and(|e| e == "git") {
@@ -248,11 +295,17 @@ fn play(seed: u64) {
     }
 }
 
+/// Whether the Promotion is one of that Stage.
+fn of(part: &Part, promotion: &Value) -> bool {
+    promotion["metadata"]["namespace"] == part.project
+        && promotion["spec"]["stage"] == part.stage.as_str()
+}
+
 fn check_branch(
     world: &World,
     repository: &Path,
-    parts: &[Part],
-    names: &[String],
+    plan: &Plan<'_>,
+    promotions: &[Value],
     written: u32,
     seed: u64,
 ) {
@@ -262,17 +315,14 @@ fn check_branch(
         .lines()
         .map(str::to_owned)
         .collect();
-    for (part, name) in parts.iter().zip(names) {
-        let promotion = world.get(&["promotions", name, "-n", part.project]);
-        let status = &promotion["status"];
+    for promotion in promotions {
+        let (name, status) = (text(&promotion["metadata"]["name"]), &promotion["status"]);
         assert_eq!(status["phase"], "Succeeded", "seed {seed}: {promotion:#}");
         let mark = format!("\ntidewaiter {} ", text(&promotion["metadata"]["uid"]));
         assert_eq!(
             raw.matches(&mark).count(),
             1,
-            "seed {seed}: {}/{} has one commit on the branch",
-            part.project,
-            part.stage
+            "seed {seed}: {name} has one commit on the branch: {promotion:#}"
         );
         let pushed = text(&status["state"]["push"]["commit"]);
         assert!(
@@ -280,13 +330,28 @@ fn check_branch(
             "seed {seed}: {name} says {pushed}, which is not on the branch"
         );
         let own = world.git(repository, &["cat-file", "commit", &pushed]);
-        assert!(own.contains(&mark), "seed {seed}: {name} says {pushed}, which is another's");
-        let file = world.show(repository, &part.file);
         assert!(
-            file.lines().any(|line| line == format!("{}: 1.2.3", part.key)
-                || line == format!("{}: \"1.2.3\"", part.key)),
-            "seed {seed}: {} in {}:\n{file}",
-            part.key,
+            own.contains(&mark),
+            "seed {seed}: {name} says {pushed}, which is another's"
+        );
+    }
+    for part in plan.parts {
+        let own = promotions.iter().filter(|one| of(part, one));
+        let last = own
+            .max_by_key(|one| text(&one["metadata"]["name"]))
+            .unwrap();
+        let freight = text(&last["spec"]["freight"]);
+        let at = plan.freight[part.project]
+            .iter()
+            .position(|one| *one == freight);
+        let (tag, file) = (TAGS[at.unwrap()], world.show(repository, &part.file));
+        let (plain, quoted) = (
+            format!("{}: {tag}", part.key),
+            format!("{}: \"{tag}\"", part.key),
+        );
+        assert!(
+            file.lines().any(|line| line == plain || line == quoted),
+            "seed {seed}: {plain} in {}:\n{file}",
             part.file
         );
     }
@@ -302,13 +367,21 @@ fn check_branch(
             "seed {seed}: {line} is lost from {file}"
         );
     }
-    let all = usize::try_from(written).unwrap() + parts.len() + 1;
-    assert_eq!(world.commits(repository), all, "seed {seed}: commits in all");
+    let all = usize::try_from(written).unwrap() + promotions.len() + 1;
+    assert_eq!(
+        world.commits(repository),
+        all,
+        "seed {seed}: commits in all"
+    );
 }
 
 /// A question is asked again only about another change, and ends Approved or Withdrawn; an answer is judged, and
 /// counts for exactly one question.
-fn check_gates(world: &World, seed: u64) {
+fn check_gates(world: &World, plan: &Plan<'_>, promotions: &[Value], seed: u64) {
+    let gated = plan.parts.iter().filter(|part| part.gated);
+    let gates = gated
+        .map(|part| promotions.iter().filter(|one| of(part, one)).count())
+        .sum::<usize>();
     let requests = world.get(&["requests", "-A"]);
     let mut asked: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     let mut approved: BTreeMap<String, usize> = BTreeMap::new();
@@ -318,7 +391,10 @@ fn check_gates(world: &World, seed: u64) {
             .entry(uid.clone())
             .or_default()
             .insert(text(&request["spec"]["change"]["digest"]));
-        assert!(fresh, "seed {seed}: asked twice about the same: {requests:#}");
+        assert!(
+            fresh,
+            "seed {seed}: asked twice about the same: {requests:#}"
+        );
         match request["status"]["phase"].as_str() {
             Some("Approved") => {
                 *approved.entry(uid).or_default() += 1;
@@ -329,15 +405,23 @@ fn check_gates(world: &World, seed: u64) {
             other => panic!("seed {seed}: a question is left {other:?}: {request:#}"),
         }
     }
-    assert_eq!(asked.len(), 4, "seed {seed}: each gate has asked");
-    assert!(approved.len() == 4 && approved.values().all(|n| *n == 1), "seed {seed}: {approved:?}");
+    assert_eq!(asked.len(), gates, "seed {seed}: each gate has asked");
+    assert!(
+        approved.len() == gates && approved.values().all(|n| *n == 1),
+        "seed {seed}: {approved:?}"
+    );
     let approvals = world.get(&["approvals", "-A"]);
     let mut counted: BTreeMap<String, usize> = BTreeMap::new();
     for approval in approvals["items"].as_array().unwrap() {
         let status = &approval["status"];
-        assert!(status["counted"].is_boolean(), "seed {seed}: an answer that nobody judged: {approval:#}");
+        assert!(
+            status["counted"].is_boolean(),
+            "seed {seed}: an answer that nobody judged: {approval:#}"
+        );
         if status["counted"] == true {
-            *counted.entry(text(&approval["spec"]["requestUid"])).or_default() += 1;
+            *counted
+                .entry(text(&approval["spec"]["requestUid"]))
+                .or_default() += 1;
         }
     }
     for request in requests["items"].as_array().unwrap() {

@@ -23,7 +23,7 @@ use crate::{
     git::{diff::Limits, url::RepoUrl},
     kargo::{
         Alias, Approval, ApprovalRequest, PromotionStep, StepStatus, Timestamp,
-        approval::{ApprovalRequestSpec, Base, Change, ChangedFile, PromotionId},
+        approval::{ApprovalRequestSpec, Base, Change, ChangedFile, PromotionId, RequestPhase},
         meta,
         promotion::AbortRequest,
     },
@@ -35,7 +35,7 @@ use crate::{
 
 mod answers;
 
-pub use answers::mark_one;
+pub use answers::{mark_one, withdraw_one};
 
 /// What a push of all checkouts would change now.
 pub async fn change(course: &Course, state: &WorkspaceState) -> Result<Change, StepError> {
@@ -253,8 +253,12 @@ impl Runner {
                 asked.promotion == spec.promotion
                     && asked.change.digest == spec.change.digest
                     && asked.approvers == spec.approvers
+                    && asked.min_approvals == spec.min_approvals
+                    && asked.exclude_creator == spec.exclude_creator
+                    && there.status.phase == RequestPhase::Open
             };
             match there {
+                // One that is closed already was answered, or taken back, for an earlier turn of this gate.
                 Some(there) if same(&there) => return Ok((there, round)),
                 Some(_) => round += 1,
                 None => {}
@@ -316,7 +320,7 @@ impl Runner {
         answers::update(
             &course,
             &request,
-            crate::kargo::approval::RequestPhase::Open,
+            RequestPhase::Open,
             &verdict.counted,
             &said,
         )
@@ -398,13 +402,6 @@ impl Runner {
         again: Again,
     ) -> Result<Flow, Stopped> {
         let why = "the branch moved, and the change is another one now";
-        self.withdraw(gate, why).await;
-        let round = self
-            .journal()
-            .step(gate)
-            .gate
-            .as_ref()
-            .map_or(0, |gate| gate.round);
         let at = self
             .course
             .steps
@@ -418,6 +415,20 @@ impl Runner {
             .skip(at)
             .map(|step| step.alias.clone())
             .collect();
+        // Later gates, too: what they asked about is undone.
+        let mut rounds = std::collections::BTreeMap::new();
+        for alias in &undone {
+            if let Some(gate) = self
+                .ledger
+                .journal
+                .steps
+                .get(alias)
+                .and_then(|s| s.gate.as_ref())
+            {
+                rounds.insert(alias.clone(), gate.round);
+                self.withdraw(alias, why).await;
+            }
+        }
         let now = Timestamp::now();
         self.ledger
             .status
@@ -437,11 +448,13 @@ impl Runner {
         let record = self.journal().step(gate);
         record.ran = Some(true);
         record.clock = Some(now);
-        record.gate = Some(GateRecord {
-            again: why.to_owned(),
-            round,
-            ..GateRecord::default()
-        });
+        for (alias, round) in rounds {
+            self.journal().step(&alias).gate = Some(GateRecord {
+                again: why.to_owned(),
+                round,
+                ..GateRecord::default()
+            });
+        }
         self.rebased(&again.state);
         self.journal().note_replay(Replayed {
             step: push.clone(),

@@ -112,9 +112,10 @@ impl World {
     }
 
     /// The same without anybody who reads what it prints: a full pipe would stop it.
-    pub fn start_silently(&self, args: &[&str]) -> Running {
+    pub fn start_silently(&self, args: &[&str], env: &[(&str, &str)]) -> Running {
         let child = self
             .command(args)
+            .envs(env.iter().copied())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()

@@ -26,7 +26,7 @@ const AGAIN: std::time::Duration = std::time::Duration::from_secs(30);
 
 impl Runner {
     /// Sees to it that the files before step `at` are here. A flow is what to do instead of that step.
-    pub(super) async fn recover(&mut self, at: usize) -> Result<Option<Flow>, Stopped> {
+    pub(in crate::engine) async fn recover(&mut self, at: usize) -> Result<Option<Flow>, Stopped> {
         let Some(state) = self.ledger.journal.workspace.clone() else {
             return Ok(None);
         };
