@@ -474,7 +474,7 @@ fn shown(course: &Course, key: &MirrorKey) -> String {
     course
         .tools
         .opened(key)
-        .map_or_else(|| key.0.clone(), |mirror| mirror.url().to_string())
+        .map_or_else(|| key.to_string(), |mirror| mirror.url().to_string())
 }
 
 #[cfg(test)]

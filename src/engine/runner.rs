@@ -139,7 +139,7 @@ impl Runner {
                 told = told(&mut control) => match told {
                     // What became of a push is worth a moment: the record should say what is on the branch.
                     Control::Abort(_) => match outcome(&pushing, work).await {
-                        Some(Err(error)) => Err(Err(error)),
+                        Some(rest @ (Err(_) | Ok(Rest::Ended(_)))) => Err(rest),
                         _ => Ok(told),
                     },
                     told => Ok(told),

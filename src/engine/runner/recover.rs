@@ -158,6 +158,12 @@ impl Runner {
             .flat_map(|record| &record.found);
         for found in found.filter(|found| found.mirror == *key) {
             let Some(branch) = &found.branch else {
+                if let Some(commit) = &found.commit {
+                    mirror
+                        .fetch_commit(commit)
+                        .await
+                        .map_err(|error| fetch_error(mirror, error))?;
+                }
                 continue;
             };
             mirror
