@@ -313,3 +313,84 @@ async fn credentials_that_change_during_a_run_do_not_end_it() {
     assert_eq!(world.show("config", "main", "tags.yaml"), "a: 2.3.1");
     assert_eq!(world.log("config", "main").len(), 2);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tags_and_old_commits_are_checked_out_and_the_clones_author_commits() {
+    let world = World::new();
+    let remote = world.repository("config", &[("v", "one\n")]);
+    let at = std::path::Path::new(&remote);
+    let old = world.git(at, &["rev-parse", "main"]);
+    world.git(at, &["tag", "plain", "main"]);
+    world.git(at, &["tag", "-a", "-m", "annotated", "signed", "main"]);
+    world.change("config", &[("v", "two\n")]);
+    world.change("config", &[("v", "three\n")]);
+    let parent = world.git(at, &["rev-parse", "main~1"]);
+    let checkout = json!([
+        {"branch": "main", "path": "./src"}, {"tag": "plain", "path": "./plain"},
+        {"tag": "signed", "path": "./signed"}, {"commit": parent, "path": "./by-id"},
+    ]);
+    let author = json!({"name": "Tony", "email": "tony@example.com"});
+    let mut steps = write_and_push(&remote, "a", "x\n")
+        .as_array()
+        .unwrap()
+        .clone();
+    steps[0]["config"] = json!({"repoURL": remote, "checkout": checkout, "author": author});
+    steps.insert(1, json!({"uses": "copy", "as": "copy", "config": {"inPath": "./plain/v", "outPath": "./src/old"}}));
+    steps.insert(2, json!({"uses": "copy", "as": "copy2", "config": {"inPath": "./by-id/v", "outPath": "./src/before"}}));
+    world.stage("test", &json!(steps));
+    let name = world.promote("test", 1);
+    world.run().await;
+    let status = world.promotion(&name).status;
+    assert_eq!(status.phase, Phase::Succeeded, "{:#?}", world.steps(&name));
+    let commits = &status.state_map()["clone"]["commits"];
+    assert_eq!(
+        (&commits["./plain"], &commits["./signed"]),
+        (&json!(old), &json!(old))
+    );
+    assert_eq!(world.show("config", "main", "old"), "one");
+    assert_eq!(world.show("config", "main", "before"), "two");
+    assert_eq!(
+        world.git(at, &["log", "-1", "--format=%an <%ae>", "main"]),
+        "Tony <tony@example.com>"
+    );
+    assert!(
+        status.step_execution_metadata[4]
+            .message
+            .ends_with(", 3 files"),
+        "{:#?}",
+        world.steps(&name)
+    );
+    assert_eq!(
+        world.log("config", "main").len(),
+        4,
+        "the branch's history is whole"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tag_or_commit_that_is_not_there_is_named() {
+    let world = World::new();
+    let remote = world.repository("config", &[("v", "one\n")]);
+    let none = "00000000000000000000000000000000000000aa";
+    for (number, what, said) in [
+        (1, json!({"tag": "v9", "path": "./x"}), "there is no tag v9"),
+        (
+            2,
+            json!({"tag": "v*", "path": "./x"}),
+            "is not a tag's name",
+        ),
+        (3, json!({"commit": none, "path": "./x"}), none),
+    ] {
+        world.stage("test", &json!([{"uses": "git-clone", "as": "clone", "config": {"repoURL": remote, "checkout": [what]}}]));
+        let name = world.promote("test", number);
+        let mut settings = world.settings();
+        settings.transient_budget = std::time::Duration::from_millis(20);
+        world.run_with(world.tools_with(settings)).await;
+        let status = world.promotion(&name).status;
+        assert!(
+            matches!(status.phase, Phase::Errored | Phase::Failed),
+            "{status:?}"
+        );
+        assert!(status.message.contains(said), "{}", status.message);
+    }
+}
