@@ -571,6 +571,7 @@ async fn a_forced_push_overwrites_what_it_saw() {
             mirror: Arc::clone(&mirror),
             branch: branch(to),
             head: head.clone(),
+            only_new: false,
             budget: LandBudget::default(),
         };
         landers.force(request()).await.unwrap();

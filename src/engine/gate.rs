@@ -8,9 +8,8 @@ use tokio::time::Instant;
 
 use super::{
     course::Course,
-    journal::{GateRecord, Replayed, ledger::LedgerError, limits},
+    journal::{GateRecord, ledger::LedgerError, limits},
     port::{Kind, PortError, PortExt, patiently},
-    replay::Again,
     runner::{
         Flow, LONGEST_WAIT, Runner, Stopped,
         one::{Ready, deadline},
@@ -23,7 +22,7 @@ use crate::{
     git::{diff::Limits, url::RepoUrl},
     kargo::{
         Alias, Approval, ApprovalRequest, PromotionStep, StepStatus, Timestamp,
-        approval::{ApprovalRequestSpec, Base, Change, ChangedFile, PromotionId},
+        approval::{ApprovalRequestSpec, Base, Change, ChangedFile, PromotionId, RequestPhase},
         meta,
         promotion::AbortRequest,
     },
@@ -33,9 +32,10 @@ use crate::{
     },
 };
 
+mod again;
 mod answers;
 
-pub use answers::mark_one;
+pub use answers::{mark_one, withdraw_one};
 
 /// What a push of all checkouts would change now.
 pub async fn change(course: &Course, state: &WorkspaceState) -> Result<Change, StepError> {
@@ -253,8 +253,12 @@ impl Runner {
                 asked.promotion == spec.promotion
                     && asked.change.digest == spec.change.digest
                     && asked.approvers == spec.approvers
+                    && asked.min_approvals == spec.min_approvals
+                    && asked.exclude_creator == spec.exclude_creator
+                    && there.status.phase == RequestPhase::Open
             };
             match there {
+                // One that is closed already was answered, or taken back, for an earlier turn of this gate.
                 Some(there) if same(&there) => return Ok((there, round)),
                 Some(_) => round += 1,
                 None => {}
@@ -316,7 +320,7 @@ impl Runner {
         answers::update(
             &course,
             &request,
-            crate::kargo::approval::RequestPhase::Open,
+            RequestPhase::Open,
             &verdict.counted,
             &said,
         )
@@ -387,86 +391,6 @@ impl Runner {
             identity: course.tools.settings.identity.clone(),
             roles: readable.then_some(roles),
         })
-    }
-
-    /// A push found that the change is another one now: back to the gate that asked about it, with the files as they
-    /// are on the new base.
-    pub(super) async fn back_to_gate(
-        &mut self,
-        push: &Alias,
-        gate: &Alias,
-        again: Again,
-    ) -> Result<Flow, Stopped> {
-        let why = "the branch moved, and the change is another one now";
-        self.withdraw(gate, why).await;
-        let round = self
-            .journal()
-            .step(gate)
-            .gate
-            .as_ref()
-            .map_or(0, |gate| gate.round);
-        let at = self
-            .course
-            .steps
-            .iter()
-            .position(|step| step.alias == *gate)
-            .unwrap_or(0);
-        let undone: Vec<Alias> = self
-            .course
-            .steps
-            .iter()
-            .skip(at)
-            .map(|step| step.alias.clone())
-            .collect();
-        let now = Timestamp::now();
-        self.ledger
-            .status
-            .step_execution_metadata
-            .retain(|entry| !undone.contains(&entry.alias) || entry.alias == *gate);
-        let entry = self.entry(gate);
-        entry.status = Some(StepStatus::Running);
-        entry.finished_at = None;
-        entry.message = format!("asks again: {why}");
-        let mut state = self.ledger.status.state_map();
-        state.extend(again.outputs);
-        for alias in &undone {
-            state.remove(alias.as_str());
-            self.journal().steps.remove(alias);
-        }
-        self.ledger.status.state = Some(Value::Object(state));
-        let record = self.journal().step(gate);
-        record.ran = Some(true);
-        record.clock = Some(now);
-        record.gate = Some(GateRecord {
-            again: why.to_owned(),
-            round,
-            ..GateRecord::default()
-        });
-        self.rebased(&again.state);
-        self.journal().note_replay(Replayed {
-            step: push.clone(),
-            reason: why.to_owned(),
-            ..Replayed::default()
-        });
-        self.journal().workspace = Some(again.state);
-        self.touch();
-        self.write().await?;
-        self.tell(Some(gate), What::GateNews(why.to_owned()));
-        Ok(Flow::Back(gate.clone()))
-    }
-
-    /// What clones are recorded to have found is what the files stand on now.
-    fn rebased(&mut self, state: &WorkspaceState) {
-        for record in self.ledger.journal.steps.values_mut() {
-            for found in &mut record.found {
-                let of = |mount: &&super::workspace::Mount| {
-                    mount.mirror == found.mirror && mount.branch == found.branch
-                };
-                if let (Some(mount), Some(_)) = (state.mounts.iter().find(of), &found.branch) {
-                    found.commit.clone_from(&mount.base);
-                }
-            }
-        }
     }
 }
 

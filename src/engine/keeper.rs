@@ -14,7 +14,7 @@ use crate::{
         Freight, Phase, ProjectConfig, ProjectName, Promotion, PromotionName, Stage, StageName,
         Timestamp, meta,
     },
-    rules::{auto_promotion, rows::PromotionRow},
+    rules::{auto_promotion, queue, rows::PromotionRow},
 };
 
 mod book;
@@ -95,7 +95,7 @@ async fn ended(
     snapshot: &Snapshot,
 ) -> Result<Vec<Promotion>, PortError> {
     let mut whole = Vec::new();
-    for name in plan::unrecorded(&snapshot.stage, &snapshot.promotions) {
+    for name in queue::unrecorded(&snapshot.stage, &snapshot.promotions) {
         whole.extend(tools.port.get::<Promotion>(project, name.as_str()).await?);
     }
     Ok(whole)

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use tokio::{sync::watch, time::Instant};
 
 use super::{
@@ -28,15 +28,16 @@ use crate::{
         mirror::{Mirror, RemoteTip},
         objects::Objects,
         path::RepoPath,
-        url::RepoUrl,
     },
     kargo::{Alias, PromotionStep, Timestamp},
 };
 
 mod member;
 mod web;
+mod words;
 
 use member::{Carrier, Standing};
+use words::{land_error, output_of, position, said};
 
 /// A push without a timeout of its own ends after this.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -48,6 +49,7 @@ struct Cargo {
     mount: Mount,
     branch: BranchName,
     mirror: Arc<Mirror>,
+    key: MirrorKey,
     header: Option<HeaderKey>,
     force: bool,
     budget: LandBudget,
@@ -57,6 +59,11 @@ impl Cargo {
     /// Whether the checkout goes on from what lands.
     fn is_home(&self) -> bool {
         self.mount.branch.as_ref() == Some(&self.branch)
+    }
+
+    /// Whether the checkout was made with other credentials than there are now: its objects are in another mirror.
+    fn is_rekeyed(&self) -> bool {
+        self.mount.mirror != self.key
     }
 }
 
@@ -78,16 +85,41 @@ impl Runner {
     ) -> Result<Flow, Stopped> {
         let alias = &step.alias;
         self.boundary(&format!("{alias}:started"))?;
-        let cargo = match self.cargo(&ready, &order).await {
-            Ok(cargo) => cargo,
-            Err(error) => return self.failed(step, ready.limits, &error).await,
-        };
-        let resumed = self.journal().step(alias).intent.is_some();
-        let arrived = match self.arrive(at, alias, &cargo, resumed).await? {
-            Ok(arrived) => arrived,
-            Err(Trouble::Step(error)) => return self.failed(step, ready.limits, &error).await,
-            Err(Trouble::Gate(gate, again)) => {
-                return self.back_to_gate(alias, &gate, *again).await;
+        let mut rekeyed = false;
+        let (cargo, arrived) = loop {
+            let cargo = match self.cargo(&ready, &order).await {
+                Ok(cargo) => cargo,
+                Err(error) => return self.failed(step, ready.limits, &error).await,
+            };
+            let resumed = self.journal().step(alias).intent.is_some();
+            let trouble = match cargo.is_rekeyed() {
+                true if !rekeyed => None,
+                _ => match self.arrive(at, alias, &cargo, resumed).await? {
+                    Ok(arrived) => break (cargo, arrived),
+                    Err(trouble) => Some(trouble),
+                },
+            };
+            match trouble {
+                Some(Trouble::Gate(gate, again)) => {
+                    return self.back_to_gate(alias, &gate, *again).await;
+                }
+                Some(Trouble::CalledBack | Trouble::Exists) => {
+                    // Whoever called it back says how the promotion goes on.
+                    return Ok(Flow::Wait {
+                        until: None,
+                        what: String::new(),
+                    });
+                }
+                Some(Trouble::Step(error)) if rekeyed || !self.has_new_key(&cargo).await => {
+                    return self.failed(step, ready.limits, &error).await;
+                }
+                // The credentials changed: once more with the new ones, in their mirror.
+                Some(Trouble::Step(_)) | None => {
+                    rekeyed = true;
+                    if let Some(flow) = self.recover(at).await? {
+                        return Ok(flow);
+                    }
+                }
             }
         };
         self.boundary(&format!("{alias}:landed"))?;
@@ -122,13 +154,10 @@ impl Runner {
         let (mirror, key) = Remotes::new(&self.course.tools, &self.course.project)
             .open(&mount.repo_url)
             .await?;
-        if key != mount.mirror {
-            return Err(StepError::errored(format!(
-                "the credentials for {} changed during the promotion",
-                mirror.url()
-            )));
-        }
-        let header = header_of(&mirror, mount.commits.last()).await?;
+        let header = match key == mount.mirror {
+            true => header_of(&mirror, mount.commits.last()).await?,
+            false => None,
+        };
         let time = match ready.limits.timeout {
             Some(limit) => {
                 let started = self
@@ -147,10 +176,18 @@ impl Runner {
             mount,
             branch,
             mirror,
+            key,
             header,
             force,
             budget: LandBudget { max_attempts, time },
         })
+    }
+
+    /// Whether the repository is reached by other credentials now.
+    async fn has_new_key(&self, cargo: &Cargo) -> bool {
+        let remotes = Remotes::new(&self.course.tools, &self.course.project);
+        let now = remotes.open(&cargo.mount.repo_url).await;
+        now.is_ok_and(|(_, key)| key != cargo.key)
     }
 
     async fn arrive(
@@ -191,11 +228,15 @@ impl Runner {
         self.write().await?;
         self.boundary(&format!("{alias}:intent"))?;
         if cargo.force {
-            return self.overwrite(cargo).await;
+            return self.overwrite(cargo, false).await;
         }
         if !cargo.is_home() {
             match self.tip(cargo).await {
-                Ok(RemoteTip::Absent) => return self.overwrite(cargo).await,
+                Ok(RemoteTip::Absent) => match self.overwrite(cargo, true).await? {
+                    // Somebody else was faster: now it is a branch like any other.
+                    Err(Trouble::Exists) => {}
+                    ended => return Ok(ended),
+                },
                 Ok(RemoteTip::At(tip)) if mount.commits.is_empty() => {
                     return Ok(Ok(Arrived::Nothing(Some(tip))));
                 }
@@ -216,7 +257,11 @@ impl Runner {
     }
 
     /// A branch that is this promotion's own, or does not exist yet: no queue, no rebase.
-    async fn overwrite(&mut self, cargo: &Cargo) -> Result<Result<Arrived, Trouble>, Stopped> {
+    async fn overwrite(
+        &mut self,
+        cargo: &Cargo,
+        only_new: bool,
+    ) -> Result<Result<Arrived, Trouble>, Stopped> {
         let Some(head) = cargo.mount.head().cloned() else {
             return Ok(Ok(Arrived::Nothing(None)));
         };
@@ -224,15 +269,20 @@ impl Runner {
             mirror: Arc::clone(&cargo.mirror),
             branch: cargo.branch.clone(),
             head,
+            only_new,
             budget: cargo.budget,
         };
         let course = Arc::clone(&self.course);
+        self.pushing.set(Some(&cargo.branch));
         let result = self
             .while_writing(course.tools.landers.force(request))
             .await?;
-        Ok(result
-            .map(|landed| Arrived::At(landed, None))
-            .map_err(|error| land_error(error).into()))
+        self.pushing.set(None);
+        Ok(match result {
+            Ok(landed) => Ok(Arrived::At(landed, None)),
+            Err(LandError::Exists { .. }) => Err(Trouble::Exists),
+            Err(error) => Err(land_error(error).into()),
+        })
     }
 
     /// Waits in the queue before the branch, says where, and lands.
@@ -274,7 +324,11 @@ impl Runner {
                 result = &mut landing => break result,
                 Ok(()) = progress.changed() => {
                     let now = *progress.borrow_and_update();
-                    self.pushing = (now == LandProgress::Pushing).then(|| cargo.branch.clone());
+                    let under_way = now == LandProgress::Pushing;
+                    self.pushing.set(under_way.then_some(&cargo.branch));
+                    if !under_way && self.pushing.is_called_back() {
+                        return Ok(Err(Trouble::CalledBack));
+                    }
                     let text = position(now, &cargo.branch);
                     self.entry(alias).message = text.clone();
                     self.tell(Some(alias), What::Landing(text));
@@ -286,7 +340,7 @@ impl Runner {
                 }
             }
         };
-        self.pushing = None;
+        self.pushing.set(None);
         self.entry(alias).message.clear();
         for replayed in carrier.take_replays() {
             let news = format!(
@@ -375,6 +429,10 @@ enum Trouble {
     Step(StepError),
     /// The change is another one now, and a gate before the push has to ask about it.
     Gate(Alias, Box<replay::Again>),
+    /// The promotion is being aborted, and this push was lost to others before it could land.
+    CalledBack,
+    /// The branch was to be made and is there.
+    Exists,
 }
 
 impl From<StepError> for Trouble {
@@ -411,92 +469,12 @@ async fn header_of(
     looked.map_err(|error| StepError::errored("cannot read the commit to be pushed").because(error))
 }
 
-fn position(progress: LandProgress, branch: &BranchName) -> String {
-    match progress {
-        LandProgress::New => format!("landing on {branch}"),
-        LandProgress::Queued { position, of } => {
-            format!("landing on {branch}, {} of {of}", ordinal(position))
-        }
-        LandProgress::Placing => format!("landing on {branch}: on its tip"),
-        LandProgress::Pushing => format!("landing on {branch}: pushing"),
-    }
-}
-
-fn ordinal(number: usize) -> String {
-    let suffix = match (number % 10, number % 100) {
-        (1, rest) if rest != 11 => "st",
-        (2, rest) if rest != 12 => "nd",
-        (3, rest) if rest != 13 => "rd",
-        _ => "th",
-    };
-    format!("{number}{suffix}")
-}
-
-fn land_error(error: LandError) -> StepError {
-    match &error {
-        LandError::Refused { .. } => StepError::refused("the push was refused").because(error),
-        LandError::Conflict { message, .. } => StepError::conflict(message.clone()),
-        LandError::NameCollision { .. } => StepError::config("cannot push").because(error),
-        LandError::BranchDeleted { .. } => StepError::failed("cannot push")
-            .because(error)
-            .hint("`create: true` in git-clone would make it"),
-        LandError::Remote { .. }
-        | LandError::BudgetExhausted { .. }
-        | LandError::Member { .. }
-        | LandError::Interrupted { .. } => StepError::errored("cannot push").because(error),
-    }
-}
-
-fn output_of(
-    cargo: &Cargo,
-    order: &PushOrder,
-    head: Option<&CommitId>,
-    landed: Option<&Landed>,
-) -> Map<String, Value> {
-    let mut output = Map::new();
-    output.insert("branch".into(), json!(cargo.branch));
-    if let Some(head) = head {
-        output.insert("commit".into(), json!(head));
-        let url: Option<RepoUrl> = cargo.mount.repo_url.parse().ok();
-        if let Some(link) =
-            url.and_then(|url| web::commit_url(&url.normalised(), order.provider.as_deref(), head))
-        {
-            output.insert("commitURL".into(), json!(link));
-        }
-    }
-    if let Some(landed) = landed {
-        output.insert("attempts".into(), json!(landed.attempts));
-    }
-    output
-}
-
-fn said(cargo: &Cargo, landed: &Landed) -> String {
-    let mut text = if landed.noop {
-        format!(
-            "{} has this change already, at {}",
-            cargo.branch,
-            landed.head.short()
-        )
-    } else {
-        format!("{} on {}", landed.head.short(), cargo.branch)
-    };
-    if landed.attempts > 1 {
-        text.push_str(&format!(", pushed {} times", landed.attempts));
-    }
-    match landed.replays {
-        0 => {}
-        1 => text.push_str(", replayed once"),
-        times => text.push_str(&format!(", replayed {times} times")),
-    }
-    text
-}
-
 /// Where journals name mirrors by key, messages name the repository.
 fn shown(course: &Course, key: &MirrorKey) -> String {
     course
         .tools
         .opened(key)
-        .map_or_else(|| key.0.clone(), |mirror| mirror.url().to_string())
+        .map_or_else(|| key.to_string(), |mirror| mirror.url().to_string())
 }
 
 #[cfg(test)]

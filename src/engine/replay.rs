@@ -72,6 +72,16 @@ pub enum ReplayError {
         /// What is asked about now.
         again: Box<Again>,
     },
+    /// A gate would have to be asked again, but what came after it has been done already.
+    #[error(
+        "the change that {gate} asked about is another one now, and {step} after it is done already"
+    )]
+    TooLateToAsk {
+        /// Which.
+        gate: Alias,
+        /// The effect that cannot be taken back.
+        step: Alias,
+    },
     /// The files cannot be opened.
     #[error("the workspace cannot be worked on")]
     Files(#[source] StepError),
@@ -171,7 +181,7 @@ async fn one(
     match kind.class() {
         Class::Workspace | Class::Fetch => {}
         Class::AskableEffect => return pushed(past, step, again),
-        Class::Wait => return asked(course, &record, step, again).await,
+        Class::Wait => return asked(course, past, at, step, again).await,
         Class::RepeatableEffect | Class::UnknowableEffect => return Ok(()),
     }
     let differs = |why: String| ReplayError::Differs {
@@ -275,11 +285,14 @@ fn pushed(past: &Past, step: &PromotionStep, again: &mut Again) -> Result<(), Re
 /// Answers to a gate hold for the change that they were given for.
 async fn asked(
     course: &Course,
-    record: &super::journal::StepRecord,
+    past: &Past,
+    at: usize,
     step: &PromotionStep,
     again: &mut Again,
 ) -> Result<(), ReplayError> {
-    let Some(gate) = record.gate.as_ref().filter(|gate| gate.is_asked()) else {
+    let record = past.journal.steps.get(&step.alias);
+    let gate = record.and_then(|record| record.gate.as_ref());
+    let Some(gate) = gate.filter(|gate| gate.is_asked()) else {
         return Ok(());
     };
     let change = gate::change(course, &again.state)
@@ -288,10 +301,34 @@ async fn asked(
     if change.digest == gate.digest {
         return Ok(());
     }
+    if let Some(done) = effect_after(course, past, at) {
+        return Err(ReplayError::TooLateToAsk {
+            gate: step.alias.clone(),
+            step: done,
+        });
+    }
     Err(ReplayError::Asks {
         gate: step.alias.clone(),
         again: Box::new(again.clone()),
     })
+}
+
+/// An effect after step `at` that has happened. Going back before it would make it happen twice.
+fn effect_after(course: &Course, past: &Past, at: usize) -> Option<Alias> {
+    let is_done = |step: &&PromotionStep| {
+        let effect = course.tools.registry.find(&step.uses).is_some_and(|kind| {
+            matches!(
+                kind.class(),
+                Class::AskableEffect | Class::RepeatableEffect | Class::UnknowableEffect
+            )
+        });
+        effect
+            && past
+                .meta(&step.alias)
+                .is_some_and(|meta| meta.status == Some(StepStatus::Succeeded))
+    };
+    let after = course.steps.iter().skip(at + 1);
+    after.filter(is_done).map(|step| step.alias.clone()).next()
 }
 
 /// The commits that a clone found the first time, the moved branch at its new tip.

@@ -189,12 +189,8 @@ impl Repositories for Remotes {
         for (revision, branch) in revisions.iter().zip(branches) {
             let commit = match (revision, &branch) {
                 (_, Some(branch)) => tips.get(branch).commit().cloned(),
-                (Revision::Commit(id), None) => Some(self.present(&mirror, id).await?),
-                (Revision::Tag(tag), None) => {
-                    return Err(StepError::config(format!(
-                        "checking out a tag ({tag}) is not supported yet"
-                    )));
-                }
+                (Revision::Commit(id), None) => Some(commit(&mirror, id).await?),
+                (Revision::Tag(tag), None) => Some(tagged(&mirror, tag).await?),
                 (_, None) => None,
             };
             let may_be_absent = matches!(revision, Revision::Branch { create: true, .. });
@@ -224,26 +220,25 @@ impl Repositories for Remotes {
     }
 }
 
-impl Remotes {
-    /// A commit by id: here already, or brought here with the default branch.
-    async fn present(&self, mirror: &Arc<Mirror>, id: &CommitId) -> Result<CommitId, StepError> {
-        if has(mirror, id).await {
-            return Ok(id.clone());
-        }
-        let branch = mirror
-            .default_branch()
-            .await
-            .map_err(|error| fetch_error(mirror, error))?;
-        mirror
-            .fetch(&[branch])
-            .await
-            .map_err(|error| fetch_error(mirror, error))?;
-        if has(mirror, id).await {
-            return Ok(id.clone());
-        }
-        Err(StepError::errored(format!("commit {id} is not among those fetched from {}", mirror.url()))
-            .hint("Only commits of the default branch since it was first fetched can be checked out by id"))
+/// A commit by id, brought here.
+async fn commit(mirror: &Arc<Mirror>, id: &CommitId) -> Result<CommitId, StepError> {
+    match mirror.fetch_commit(id).await {
+        Ok(()) => Ok(id.clone()),
+        Err(error) => Err(fetch_error(mirror, error).hint(
+            "A server may give out by id only what a branch or tag is at: check out that one",
+        )),
     }
+}
+
+/// The commit of a tag, brought here.
+async fn tagged(mirror: &Arc<Mirror>, tag: &str) -> Result<CommitId, StepError> {
+    // Git's rules for the last part of a name are the same for both; a pattern is no tag.
+    if let Err(error) = tag.parse::<BranchName>() {
+        return Err(StepError::config(format!("{tag:?} is not a tag's name")).because(error));
+    }
+    let found = mirror.fetch_tag(tag).await;
+    let found = found.map_err(|error| fetch_error(mirror, error))?;
+    found.ok_or_else(|| StepError::errored(format!("there is no tag {tag} in {}", mirror.url())))
 }
 
 /// Whether the mirror has the object.

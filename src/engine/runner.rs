@@ -16,7 +16,6 @@ use super::{
     tools::What,
 };
 use crate::{
-    git::branch::BranchName,
     kargo::{Alias, Phase, PromotionStep, Timestamp, promotion::AbortRequest},
     rules::durations::GoDuration,
 };
@@ -24,6 +23,7 @@ use crate::{
 pub mod attempt;
 mod ends;
 pub(super) mod one;
+mod pushing;
 mod recover;
 pub mod verdict;
 
@@ -111,8 +111,8 @@ pub struct Runner {
     pub(super) pinned: std::collections::BTreeSet<super::workspace::Pinned>,
     /// A newer promotion of the Stage waits.
     pub(super) newer_waits: bool,
-    /// The branch that a push is under way to, which cannot be called back.
-    pub(super) pushing: Option<BranchName>,
+    /// Where a push is under way to.
+    pub(super) pushing: pushing::Pushing,
 }
 
 impl Runner {
@@ -124,23 +124,37 @@ impl Runner {
             dirty: None,
             pinned: std::collections::BTreeSet::new(),
             newer_waits,
-            pushing: None,
+            pushing: pushing::Pushing::default(),
         }
     }
 
     /// Runs until it rests. What `control` says takes effect at once, in the middle of a step.
     pub async fn run(mut self, mut control: watch::Receiver<Control>) -> Rest {
-        let stopped = tokio::select! {
-            biased;
-            told = told(&mut control) => told,
-            rest = self.work() => match rest {
-                Err(error) if error.is_refusal() => {
-                    self.ledger.status.finished_at = Some(Timestamp::now());
-                    let ended = self.end_anyhow(error, Phase::Errored, "").await;
-                    return self.rest_of(ended.map(|()| Rest::Ended(Phase::Errored)));
-                }
-                rest => return self.rest_of(rest),
-            },
+        let pushing = self.pushing.clone();
+        let told = {
+            let work = self.work();
+            tokio::pin!(work);
+            tokio::select! {
+                biased;
+                told = told(&mut control) => match told {
+                    // What became of a push is worth a moment: the record should say what is on the branch.
+                    Control::Abort(_) => match outcome(&pushing, work).await {
+                        Some(rest @ (Err(_) | Ok(Rest::Ended(_)))) => Err(rest),
+                        _ => Ok(told),
+                    },
+                    told => Ok(told),
+                },
+                rest = &mut work => Err(rest),
+            }
+        };
+        let stopped = match told {
+            Ok(told) => told,
+            Err(Err(error)) if error.is_refusal() => {
+                self.ledger.status.finished_at = Some(Timestamp::now());
+                let ended = self.end_anyhow(error, Phase::Errored, "").await;
+                return self.rest_of(ended.map(|()| Rest::Ended(Phase::Errored)));
+            }
+            Err(rest) => return self.rest_of(rest),
         };
         match stopped {
             Control::Abort(request) => {
@@ -149,6 +163,7 @@ impl Runner {
             }
             Control::HandOver => Rest::HandedOver,
             Control::Stop | Control::Go => {
+                self.settle_gates("its Promotion was deleted").await;
                 self.unpin().await;
                 Rest::Lost("it was deleted".into())
             }
@@ -187,6 +202,7 @@ impl Runner {
     /// Where a step leads to: another step, or a rest.
     async fn follow(&mut self, flow: Flow, at: &mut usize) -> Result<Option<Rest>, Stopped> {
         match flow {
+            Flow::Next if self.pushing.is_called_back() => return Ok(Some(Rest::HandedOver)),
             Flow::Next => *at += 1,
             Flow::Back(alias) => {
                 *at = self
@@ -383,6 +399,23 @@ async fn told(control: &mut watch::Receiver<Control>) -> Control {
         // Nobody is there to tell anything any more.
         Err(_) => std::future::pending().await,
     }
+}
+
+/// How long an abort waits for a push that is under way.
+const PUSH_PATIENCE: Duration = Duration::from_secs(5);
+
+/// What the work comes to while a push is under way; none where none is, or where it takes too long.
+async fn outcome(
+    pushing: &pushing::Pushing,
+    mut work: std::pin::Pin<&mut impl Future<Output = Result<Rest, Stopped>>>,
+) -> Option<Result<Rest, Stopped>> {
+    // It may have begun since the run last looked.
+    if let std::task::Poll::Ready(rest) = futures::poll!(&mut work) {
+        return Some(rest);
+    }
+    pushing.branch()?;
+    pushing.call_back();
+    tokio::time::timeout(PUSH_PATIENCE, work).await.ok()
 }
 
 /// At most this long until a waiting promotion looks by itself.

@@ -53,7 +53,7 @@ impl Default for Defaults {
 }
 
 /// A name and an address, for commits.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[allow(missing_docs)]
 pub struct Person {
     pub name: String,

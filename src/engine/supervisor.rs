@@ -61,7 +61,7 @@ pub struct Summary {
 enum Done {
     Promotion(PromotionKey, Rest),
     Stage(StageKey, Result<Kept, PortError>),
-    /// A late answer says so.
+    /// A question or an answer says what became of it.
     Marked,
 }
 
@@ -90,7 +90,7 @@ pub struct Supervisor {
     stage_timers: BTreeMap<StageKey, Instant>,
     /// Stages whose last look failed, and how often in a row.
     troubled: BTreeMap<StageKey, u32>,
-    /// Late answers being marked.
+    /// Questions and answers being marked.
     marking: usize,
     synced: bool,
     /// A test has ended a run; nothing more is done.
@@ -233,11 +233,14 @@ impl Supervisor {
             }
             Notice::Late(key) => {
                 let tools = Arc::clone(&self.tools);
-                self.marking += 1;
-                let sender = self.sender.clone();
-                tokio::spawn(async move {
-                    launch::too_late(&tools, &key).await;
-                    drop(sender.send(Done::Marked));
+                self.mark(async move { launch::judge_late(&tools, &key).await });
+            }
+            Notice::Orphan(key) => {
+                let tools = Arc::clone(&self.tools);
+                self.mark(async move {
+                    if let Err(error) = launch::withdraw(&tools, &key).await {
+                        tracing::warn!(request = %key, error = &error as &dyn std::error::Error, "a question could not be taken back");
+                    }
                 });
             }
             Notice::Wake(key) => {
@@ -248,6 +251,17 @@ impl Supervisor {
                 }
             }
         }
+    }
+
+    /// Lets a question or an answer say what became of it, beside everything else.
+    fn mark(&mut self, work: impl Future<Output = ()> + Send + 'static) {
+        self.marking += 1;
+        let sender = self.sender.clone();
+        tokio::spawn(async move {
+            // Without its end the executor would never be idle.
+            guarded(work).await;
+            drop(sender.send(Done::Marked));
+        });
     }
 
     fn control(&self, key: &PromotionKey, control: Control) {

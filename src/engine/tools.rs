@@ -242,7 +242,7 @@ impl Tools {
 
     /// Remembers a mirror by the name that journals have for it, which this is.
     pub fn remember(&self, mirror: &Arc<Mirror>) -> MirrorKey {
-        let key = MirrorKey(mirror.key().to_string());
+        let key = mirror.key().clone();
         let mut opened = self
             .opened
             .lock()
@@ -287,7 +287,7 @@ struct Paths(Arc<Mirrors>);
 
 impl MirrorPaths for Paths {
     fn path(&self, key: &MirrorKey) -> Option<PathBuf> {
-        self.0.path(&key.0.parse().ok()?)
+        self.0.path(key)
     }
 
     fn scratch(&self) -> PathBuf {

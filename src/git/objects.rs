@@ -9,20 +9,8 @@ use std::{
 };
 
 use git2::{ObjectType, Oid, Repository, RepositoryInitOptions, RepositoryOpenFlags};
-use serde::{Deserialize, Serialize};
 
 use super::id::BlobId;
-
-/// Which mirror an object lives in, by a name that stays the same when the folder of mirrors moves.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct MirrorKey(pub String);
-
-impl fmt::Display for MirrorKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
 
 /// What was being read or written when it failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

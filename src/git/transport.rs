@@ -157,6 +157,36 @@ impl Remote {
         self.ask("fetch", repository, flags, vec![spec]).await
     }
 
+    /// Brings one commit and its files, by full ref or by id, to no ref at all: whoever needs it pins it.
+    pub async fn fetch_one(&self, repository: &Path, what: &str) -> Result<Output, RemoteError> {
+        let flags = [
+            "--no-tags",
+            "--no-write-fetch-head",
+            "--no-recurse-submodules",
+            "--no-auto-maintenance",
+            "--depth=1",
+        ];
+        let flags = flags.map(str::to_owned).into();
+        self.ask("fetch", repository, flags, vec![what.to_owned()])
+            .await
+    }
+
+    /// The commit that a tag is for, an annotated one's too; `None` where there is no such tag.
+    pub async fn tag(&self, repository: &Path, tag: &str) -> Result<Option<CommitId>, RemoteError> {
+        let (full, peeled) = (format!("refs/tags/{tag}"), format!("refs/tags/{tag}^{{}}"));
+        let patterns = vec![full.clone(), peeled.clone()];
+        let said = self
+            .checked("ls-remote", repository, Vec::new(), patterns)
+            .await?;
+        let of = |name: &str| {
+            said.stdout.lines().find_map(|line| {
+                let (id, found) = line.split_once('\t')?;
+                (found == name).then(|| id.parse().ok()).flatten()
+            })
+        };
+        Ok(of(&peeled).or_else(|| of(&full)))
+    }
+
     /// The refs of the remote that are named so, or match the pattern.
     pub async fn refs(
         &self,

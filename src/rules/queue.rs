@@ -71,7 +71,7 @@ pub fn turn(stage: &Stage, promotions: &[&PromotionRow]) -> Turn {
         (Some(current), Some(head)) if current == head => return Turn::Stay(head.clone()),
         _ => {}
     }
-    let ended = unrecorded(stage, promotions);
+    let ended = unrecorded(stage, promotions.iter().copied());
     if current.is_some() || !ended.is_empty() {
         return Turn::Record(ended);
     }
@@ -82,20 +82,25 @@ pub fn turn(stage: &Stage, promotions: &[&PromotionRow]) -> Turn {
     }
 }
 
-/// Ended Promotions that the Stage does not remember yet, from old to new.
-fn unrecorded(stage: &Stage, promotions: &[&PromotionRow]) -> Vec<PromotionName> {
-    let last = stage
-        .status
-        .last_promotion
-        .as_ref()
-        .map(|reference| &reference.name);
-    let mut ended: Vec<PromotionName> = promotions
-        .iter()
-        .filter(|row| row.phase.is_terminal() && last.is_none_or(|last| row.name > *last))
-        .map(|row| row.name.clone())
+/// Ended Promotions that the Stage does not remember yet, from old to new. One that is behind another that has not
+/// ended (aborted while it waited) has to wait: once a later name is recorded, an earlier one never is.
+pub fn unrecorded<'a>(
+    stage: &Stage,
+    promotions: impl IntoIterator<Item = &'a PromotionRow>,
+) -> Vec<PromotionName> {
+    let last = stage.status.last_promotion.as_ref().map(|last| &last.name);
+    let (ended, open): (Vec<_>, Vec<_>) = promotions
+        .into_iter()
+        .partition(|row| row.phase.is_terminal());
+    let open = open.into_iter().map(|row| &row.name).min();
+    let mut names: Vec<_> = ended
+        .into_iter()
+        .map(|row| &row.name)
+        .filter(|name| last.is_none_or(|last| *name > last) && open.is_none_or(|open| *name < open))
+        .cloned()
         .collect();
-    ended.sort();
-    ended
+    names.sort();
+    names
 }
 
 /// What keeps the next Promotion from starting while none runs. A Stage that is not well lets it start unverified:

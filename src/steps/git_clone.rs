@@ -1,4 +1,7 @@
 //! `git-clone`: mounts branches, commits or tags of a repository in the workspace.
+//!
+//! The output `commits` has an entry for each checkout that has a commit: a branch that `create` lets begin with the
+//! first push has none yet, so that nothing later takes an empty text for an id.
 
 use std::collections::BTreeMap;
 
@@ -245,6 +248,7 @@ impl Step for GitClone {
                 mirror: found.mirror,
                 branch: found.branch,
                 create: entry.create,
+                author: author.clone(),
                 base: found.commit,
             });
         }
@@ -259,9 +263,6 @@ impl Step for GitClone {
                 "blobless is not needed here: the mirror is kept, and only new objects are fetched"
                     .to_owned(),
             );
-        }
-        if author.is_some_and(|author| author != cx.around.author) {
-            said.push("author is not kept for later steps: name it in git-commit".to_owned());
         }
         let mirrors = cx.files.mirrors();
         cx.files

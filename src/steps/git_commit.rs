@@ -58,7 +58,7 @@ impl Step for GitCommit {
         let config: Config = typed(config)?;
         let at = files::path("path", &config.path)?;
         let named = config.author.map(|author| author.person()).transpose()?;
-        let author = committer::for_git(named.as_ref().unwrap_or(&cx.around.author));
+        let default = cx.around.author.clone();
         let when = cx.around.started_at.as_second();
         let header = HeaderKey {
             promotion_uid: cx.around.uid.as_str().to_owned(),
@@ -66,6 +66,12 @@ impl Step for GitCommit {
         };
         let message = config.message;
         let outcome = cx.files.edit(move |workspace| {
+            let cloned = workspace
+                .checkout(&at)
+                .map_err(|error| files::failed(format!("cannot commit {at}"), error))?
+                .author
+                .clone();
+            let author = committer::for_git(&named.or(cloned).unwrap_or(default));
             let request = CommitRequest {
                 message: &message,
                 author: &author,
@@ -77,8 +83,10 @@ impl Step for GitCommit {
                 .map_err(|error| files::failed(format!("cannot commit {at}"), error))
         });
         match outcome.await? {
-            CommitOutcome::Made(id) => {
-                Ok(Outcome::succeeded(output(id.as_str())).saying(id.short()))
+            CommitOutcome::Made { id, files } => {
+                let noun = if files == 1 { "file" } else { "files" };
+                let said = format!("{}, {files} {noun}", id.short());
+                Ok(Outcome::succeeded(output(id.as_str())).saying(said))
             }
             CommitOutcome::NothingToCommit(head) => {
                 let output = head.map(|head| output(head.as_str())).unwrap_or_default();

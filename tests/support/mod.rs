@@ -111,6 +111,18 @@ impl World {
         Running(child)
     }
 
+    /// The same without anybody who reads what it prints: a full pipe would stop it.
+    pub fn start_silently(&self, args: &[&str], env: &[(&str, &str)]) -> Running {
+        let child = self
+            .command(args)
+            .envs(env.iter().copied())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        Running(child)
+    }
+
     /// Applies documents.
     #[track_caller]
     pub fn apply(&self, text: &str) -> Ran {
@@ -123,9 +135,26 @@ impl World {
     /// Real git, with nothing of this machine's settings.
     #[track_caller]
     pub fn git(&self, folder: &Path, args: &[&str]) -> String {
+        let output = self.git_output(folder, args);
+        assert!(
+            output.status.success(),
+            "git {args:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        String::from_utf8_lossy(&output.stdout)
+            .trim_end()
+            .to_owned()
+    }
+
+    /// Whether git did it.
+    pub fn try_git(&self, folder: &Path, args: &[&str]) -> bool {
+        self.git_output(folder, args).status.success()
+    }
+
+    fn git_output(&self, folder: &Path, args: &[&str]) -> Output {
         let mut command = Command::new("git");
         self.clean(&mut command);
-        let output = command
+        command
             .current_dir(folder)
             .args([
                 "-c",
@@ -139,15 +168,7 @@ impl World {
             .env("GIT_AUTHOR_DATE", "2026-01-01T00:00:00Z")
             .env("GIT_COMMITTER_DATE", "2026-01-01T00:00:00Z")
             .output()
-            .unwrap();
-        assert!(
-            output.status.success(),
-            "git {args:?}: {}",
-            String::from_utf8_lossy(&output.stderr)
-        );
-        String::from_utf8_lossy(&output.stdout)
-            .trim_end()
-            .to_owned()
+            .unwrap()
     }
 
     /// A bare repository whose main holds these files in one commit.

@@ -40,7 +40,7 @@ impl Mirrors {
 
 impl MirrorPaths for Mirrors {
     fn path(&self, key: &MirrorKey) -> Option<PathBuf> {
-        mirror::Mirrors::path_below(&self.root, &key.0.parse().ok()?)
+        mirror::Mirrors::path_below(&self.root, key)
     }
     fn scratch(&self) -> PathBuf {
         mirror::scratch_path(&self.root)

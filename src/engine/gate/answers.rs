@@ -88,14 +88,28 @@ pub async fn update(
     counted: &[Counted],
     said: &str,
 ) {
-    let mut current = request.clone();
+    let status = ApprovalRequestStatus {
+        phase,
+        responses: counted.iter().map(Counted::response).collect(),
+        message: said.to_owned(),
+    };
+    write(course.tools.port.as_ref(), request, status).await;
+}
+
+/// Takes a question back of which nothing but itself is left; what was answered stays in it.
+pub async fn withdraw_one(port: &dyn Port, request: &ApprovalRequest, why: &str) {
+    let status = ApprovalRequestStatus {
+        phase: RequestPhase::Withdrawn,
+        message: why.to_owned(),
+        ..request.status.clone()
+    };
+    write(port, request, status).await;
+}
+
+async fn write(port: &dyn Port, request: &ApprovalRequest, status: ApprovalRequestStatus) {
+    let (mut current, project) = (request.clone(), request.project());
     // Nobody but us writes it, so one more look is enough.
     for _ in 0..2 {
-        let status = ApprovalRequestStatus {
-            phase,
-            responses: counted.iter().map(Counted::response).collect(),
-            message: said.to_owned(),
-        };
         if current.status == status {
             return;
         }
@@ -105,10 +119,8 @@ pub async fn update(
             .clone()
             .unwrap_or_default();
         let patch = json!({"metadata": {"resourceVersion": version}, "status": status});
-        match course
-            .tools
-            .port
-            .patch_status::<ApprovalRequest>(&course.project, current.name(), patch)
+        match port
+            .patch_status::<ApprovalRequest>(&project, current.name(), patch)
             .await
         {
             Ok(_) | Err(PortError::Gone { .. }) => return,
@@ -122,12 +134,7 @@ pub async fn update(
                 return;
             }
         }
-        match course
-            .tools
-            .port
-            .get::<ApprovalRequest>(&course.project, current.name())
-            .await
-        {
+        match port.get::<ApprovalRequest>(&project, current.name()).await {
             Ok(Some(found)) => current = found,
             _ => return,
         }

@@ -339,3 +339,198 @@ async fn an_executor_killed_at_a_gate_asks_only_once() {
         );
     }
 }
+
+/// Killed after the gate closed and before its answer said so: it counted, and is not late.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_closed_the_gate_is_never_marked_late() {
+    let Gate { mut world, name } = gate(json!({})).await;
+    let request = open(&world).await;
+    let yes = answer(&world, &request, "bob", "Approve", &[], "");
+    world.crash = Some(std::sync::Arc::new(|at| at == "gate:ended"));
+    world.run().await;
+    world.crash = None;
+    world.holder = "next".into();
+    world.run().await;
+    assert_eq!(world.promotion(&name).status.phase, Phase::Succeeded);
+    assert_eq!(mark(&world, &yes), "counted");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_question_goes_with_its_promotion() {
+    use crate::engine::port::Key;
+    // Nobody is there when it is deleted.
+    let Gate { world, name } = gate(json!({})).await;
+    world
+        .port
+        .delete(&Key::new(Kind::Promotion, &PROJECT.into(), &name));
+    world.run().await;
+    let all = requests(&world).await;
+    assert_eq!(
+        (all.len(), &all[0]["status"]["phase"]),
+        (1, &json!("Withdrawn"))
+    );
+    assert!(
+        all[0]["status"]["message"]
+            .as_str()
+            .unwrap()
+            .contains("deleted"),
+        "{all:#?}"
+    );
+
+    // Somebody is there.
+    let Gate { world, name } = gate(json!({})).await;
+    let (stop, stopped) = tokio::sync::watch::channel(false);
+    let work = tokio::spawn(crate::engine::supervisor::Supervisor::new(world.tools()).run(stopped));
+    tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    world
+        .port
+        .delete(&Key::new(Kind::Promotion, &PROJECT.into(), &name));
+    let end = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    while requests(&world).await[0]["status"]["phase"] != "Withdrawn" {
+        assert!(
+            std::time::Instant::now() < end,
+            "the question is still open"
+        );
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    stop.send_replace(true);
+    work.await.unwrap();
+}
+
+/// clone, write, commit, these, push.
+fn with_between(remote: &str, between: &[Value]) -> Value {
+    let mut steps = write_and_push(
+        remote,
+        "test/tag",
+        "${{ imageFrom('registry.example/web').Tag }}\n",
+    )
+    .as_array()
+    .unwrap()
+    .clone();
+    let push = steps.pop().unwrap();
+    steps.extend(between.iter().cloned());
+    steps.push(push);
+    json!(steps)
+}
+
+/// C71
+#[tokio::test(flavor = "multi_thread")]
+async fn two_gates_are_answered_each_by_itself_and_asked_again_together() {
+    let world = World::new();
+    let remote = world.repository("config", &[("README", "hello\n")]);
+    let gate = |alias: &str| json!({"uses": "wait-for-approval", "as": alias, "config": {"minApprovals": 1}});
+    world.stage("test", &with_between(&remote, &[gate("one"), gate("two")]));
+    let name = world.promote("test", 1);
+    world.run().await;
+    let one = open(&world).await;
+    assert_eq!(one["spec"]["step"], "one");
+    answer(&world, &one, "bob", "Approve", &[], "");
+    world.run().await;
+    let two = open(&world).await;
+    assert_eq!(
+        two["spec"]["step"], "two",
+        "an answer to one gate does not open the other"
+    );
+
+    answer(&world, &two, "eve", "Approve", &[], "");
+    world.change("config", &[("test/tag", "1.0.0\n")]);
+    world.run().await;
+    let again = open(&world).await;
+    assert_eq!(again["spec"]["step"], "one", "{:#?}", world.steps(&name));
+    let phases: Vec<_> = requests(&world)
+        .await
+        .iter()
+        .map(|r| r["status"]["phase"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(
+        phases.iter().filter(|phase| *phase == "Withdrawn").count(),
+        2,
+        "{phases:?}"
+    );
+    answer(&world, &again, "bob", "Approve", &[], "");
+    world.run().await;
+    let again = open(&world).await;
+    assert_eq!(again["spec"]["step"], "two");
+    assert_ne!(again["metadata"]["uid"], two["metadata"]["uid"]);
+    answer(&world, &again, "eve", "Reject", &[], "no");
+    world.run().await;
+    let ends: Vec<_> = world
+        .promotion(&name)
+        .status
+        .step_execution_metadata
+        .iter()
+        .map(|e| e.status.clone().unwrap().to_string())
+        .collect();
+    assert_eq!(
+        ends,
+        [
+            "Succeeded",
+            "Succeeded",
+            "Succeeded",
+            "Succeeded",
+            "Failed",
+            "Skipped"
+        ]
+    );
+}
+
+/// Going back to the gate would do it twice.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_effect_after_the_gate_is_not_repeated_by_asking_again() {
+    let mut world = World::new();
+    let call = crate::engine::fixture::echo();
+    let tries = std::sync::Arc::clone(&call.tries);
+    world.registry = world.registry.clone().with(call);
+    let remote = world.repository("config", &[("README", "hello\n")]);
+    let between = [
+        json!({"uses": "wait-for-approval", "as": "gate", "config": {"minApprovals": 1}}),
+        json!({"uses": "echo", "as": "call"}),
+    ];
+    world.stage("test", &with_between(&remote, &between));
+    let name = world.promote("test", 1);
+    world.run().await;
+    answer(&world, &open(&world).await, "bob", "Approve", &[], "");
+    world.change("config", &[("test/tag", "1.0.0\n")]);
+    world.run().await;
+    let status = world.promotion(&name).status;
+    assert_eq!(status.phase, Phase::Failed, "{:#?}", world.steps(&name));
+    assert!(
+        status.message.contains("call after it is done already"),
+        "{}",
+        status.message
+    );
+    assert_eq!(tries.load(std::sync::atomic::Ordering::SeqCst), 1);
+    assert_eq!(requests(&world).await.len(), 1);
+}
+
+/// A look-up that says something else after a restart makes another change of it.
+#[tokio::test(flavor = "multi_thread")]
+async fn another_version_of_what_was_looked_up_is_asked_about() {
+    let world = World::new();
+    let remote = world.repository("config", &[("README", "hello\n")]);
+    let map = |text: &str| json!({"metadata": {"name": "settings", "namespace": PROJECT}, "data": {"tag": text}});
+    world.port.put(Kind::ConfigMap, map("one"));
+    let mut steps = with_between(
+        &remote,
+        &[json!({"uses": "wait-for-approval", "as": "gate", "config": {"minApprovals": 1}})],
+    );
+    steps[1]["config"]["contents"] = json!("${{ configMap('settings').tag }}\n");
+    world.stage("test", &steps);
+    let name = world.promote("test", 1);
+    world.run().await;
+    let first = open(&world).await;
+    world.port.put(Kind::ConfigMap, map("two"));
+    answer(&world, &first, "bob", "Approve", &[], "");
+    // What is not needed again is not looked up again; the file itself moved, so it is.
+    world.change("config", &[("test/tag", "1.0.0\n")]);
+    world.run().await;
+    assert_eq!(world.promotion(&name).status.phase, Phase::Running);
+    let second = open(&world).await;
+    assert!(
+        second["spec"]["change"]["diff"]
+            .as_str()
+            .unwrap()
+            .contains("+two"),
+        "{second:#}"
+    );
+}

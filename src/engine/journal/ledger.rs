@@ -74,6 +74,38 @@ impl Ledger {
         })
     }
 
+    /// Takes over what another holder of the claim has begun: from here on a write of theirs is refused. False: they
+    /// have written meanwhile, so that what was read here must not be gone on with.
+    pub async fn claim(&mut self) -> Result<bool, PortError> {
+        if self.stored.status.started_at.is_none() || self.epoch_of(&self.stored) == self.epoch {
+            return Ok(true);
+        }
+        let version = self.stored.metadata.resource_version.clone();
+        let (project, name) = (self.stored.project(), self.stored.promotion_name());
+        let body = json!({
+            "metadata": {"resourceVersion": version.unwrap_or_default()},
+            "status": {"state": {KEY: {"epoch": self.epoch}}},
+        });
+        let call = || {
+            self.port
+                .patch_status::<Promotion>(&project, name.as_str(), body.clone())
+        };
+        match patiently(call).await {
+            Ok(stored) => {
+                self.stored = stored;
+                Ok(true)
+            }
+            Err(PortError::Conflict { .. } | PortError::Gone { .. }) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn epoch_of(&self, promotion: &Promotion) -> Epoch {
+        Journal::read(&promotion.status)
+            .map(|journal| journal.epoch)
+            .unwrap_or_default()
+    }
+
     /// The Promotion as last seen, for its metadata and spec.
     pub fn promotion(&self) -> &Promotion {
         &self.stored
@@ -166,14 +198,13 @@ impl Ledger {
         if found.status.phase.is_terminal() {
             return Err(self.lost(&format!("somebody else wrote {}", found.status.phase)));
         }
-        let before = Journal::read(&self.stored.status)
-            .map(|journal| journal.epoch)
-            .unwrap_or_default();
-        let now = Journal::read(&found.status)
-            .map(|journal| journal.epoch)
-            .unwrap_or_default();
-        if now != self.epoch && now != before {
+        let now = self.epoch_of(&found);
+        if now != self.epoch && now != self.epoch_of(&self.stored) {
             return Err(self.lost(&format!("{} runs it now", now.holder)));
+        }
+        if now != self.epoch && found.status != self.stored.status {
+            // Not ours yet, and somebody went on with it: what we have was made from what is no more.
+            return Err(self.lost("somebody else went on with it"));
         }
         self.stored = found;
         Ok(())

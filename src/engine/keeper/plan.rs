@@ -25,7 +25,7 @@ pub struct Seen<'a> {
     pub stage: &'a Stage,
     /// All Promotions to it.
     pub promotions: &'a [PromotionRow],
-    /// Those of [`unrecorded`], whole.
+    /// Those of [`queue::unrecorded`], whole.
     pub ended: &'a [Promotion],
     /// Those that have not ended, whole, where the Stage is promoted to by policy.
     pub open: &'a [Promotion],
@@ -56,26 +56,6 @@ pub struct Plan {
     pub again: bool,
     /// Look again then.
     pub wake: Option<Timestamp>,
-}
-
-/// Promotions that have ended after the last recorded one. One that is behind another that has not ended has to wait:
-/// once a later name is recorded, an earlier one never is.
-pub fn unrecorded(stage: &Stage, promotions: &[PromotionRow]) -> Vec<PromotionName> {
-    let last = stage.status.last_promotion.as_ref().map(|last| &last.name);
-    let open = promotions
-        .iter()
-        .filter(|row| !row.phase.is_terminal())
-        .map(|row| &row.name)
-        .min();
-    let mut names: Vec<_> = promotions
-        .iter()
-        .filter(|row| row.phase.is_terminal())
-        .map(|row| &row.name)
-        .filter(|name| last.is_none_or(|last| *name > last) && open.is_none_or(|open| *name < open))
-        .cloned()
-        .collect();
-    names.sort();
-    names
 }
 
 /// Decides.

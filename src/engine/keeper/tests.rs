@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::plan::{Plan, Seen, plan, unrecorded};
+use super::plan::{Plan, Seen, plan};
 use crate::{
     kargo::{Freight, Phase, ProjectConfig, Promotion, Stage, Timestamp},
-    rules::rows::PromotionRow,
+    rules::{queue::unrecorded, rows::PromotionRow},
 };
 
 fn at(text: &str) -> Timestamp {

@@ -230,3 +230,167 @@ async fn a_servers_rule_is_told_in_its_words() {
         status.message
     );
 }
+
+/// A Promotion's run, with something that somebody else does at a boundary of it.
+async fn meanwhile(
+    world: World,
+    boundary: &'static str,
+    act: impl Fn(&World) + Send + Sync + 'static,
+) -> std::sync::Arc<World> {
+    let world = std::sync::Arc::new(world);
+    let at = std::sync::Arc::downgrade(&world);
+    let mut settings = world.settings();
+    settings.crash = Some(std::sync::Arc::new(move |now| {
+        if now == boundary {
+            act(&at.upgrade().unwrap());
+        }
+        false
+    }));
+    world.run_with(world.tools_with(settings)).await;
+    world
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_new_branch_that_somebody_made_first_is_not_overwritten() {
+    let world = World::new();
+    let remote = world.repository("config", &[("README", "hello\n")]);
+    let hook = std::path::Path::new(&remote).join("hooks/pre-receive");
+    // While the first push is being received, somebody makes the branch.
+    let make = "git update-ref refs/heads/env/new $(git commit-tree -p main -m theirs main^{tree})";
+    let once = format!(
+        "#!/bin/sh\n[ -e made ] || {{ touch made; unset GIT_QUARANTINE_PATH GIT_OBJECT_DIRECTORY GIT_ALTERNATE_OBJECT_DIRECTORIES; export GIT_AUTHOR_NAME=t GIT_AUTHOR_EMAIL=t@e GIT_COMMITTER_NAME=t GIT_COMMITTER_EMAIL=t@e; {make}; }}\n"
+    );
+    std::fs::write(&hook, once).unwrap();
+    std::fs::set_permissions(&hook, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let mut steps = write_and_push(&remote, "a", "x\n");
+    steps[3]["config"]["targetBranch"] = json!("env/new");
+    world.stage("test", &steps);
+    let name = world.promote("test", 1);
+    world.run().await;
+    assert_eq!(
+        world.promotion(&name).status.phase,
+        Phase::Succeeded,
+        "{:#?}",
+        world.steps(&name)
+    );
+    assert_eq!(
+        world.log("config", "env/new"),
+        ["a by test", "theirs", "by hand"]
+    );
+}
+
+/// The mirror has another name then; the commit is made again in it.
+#[tokio::test(flavor = "multi_thread")]
+async fn credentials_that_change_during_a_run_do_not_end_it() {
+    let world = World::new();
+    let remote = world.repository("config", &[("tags.yaml", "a: old\n")]);
+    let secret = {
+        let remote = remote.clone();
+        move |password: &str| {
+            json!({
+                "metadata": {"name": "login", "namespace": crate::engine::fixture::PROJECT, "labels": {"kargo.akuity.io/cred-type": "git"}},
+                "stringData": {"repoURL": remote, "username": "u", "password": password},
+            })
+        }
+    };
+    world
+        .port
+        .put(crate::engine::port::Kind::Secret, secret("one"));
+    world.stage("test", &update_and_push(&remote, "a"));
+    let name = world.promote("test", 1);
+    let world = meanwhile(world, "commit:ended", move |world| {
+        world
+            .port
+            .put(crate::engine::port::Kind::Secret, secret("two"));
+    })
+    .await;
+    assert_eq!(
+        world.promotion(&name).status.phase,
+        Phase::Succeeded,
+        "{:#?}",
+        world.steps(&name)
+    );
+    assert_eq!(world.show("config", "main", "tags.yaml"), "a: 2.3.1");
+    assert_eq!(world.log("config", "main").len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tags_and_old_commits_are_checked_out_and_the_clones_author_commits() {
+    let world = World::new();
+    let remote = world.repository("config", &[("v", "one\n")]);
+    let at = std::path::Path::new(&remote);
+    let old = world.git(at, &["rev-parse", "main"]);
+    world.git(at, &["tag", "plain", "main"]);
+    world.git(at, &["tag", "-a", "-m", "annotated", "signed", "main"]);
+    world.change("config", &[("v", "two\n")]);
+    world.change("config", &[("v", "three\n")]);
+    let parent = world.git(at, &["rev-parse", "main~1"]);
+    let checkout = json!([
+        {"branch": "main", "path": "./src"}, {"tag": "plain", "path": "./plain"},
+        {"tag": "signed", "path": "./signed"}, {"commit": parent, "path": "./by-id"},
+    ]);
+    let author = json!({"name": "Tony", "email": "tony@example.com"});
+    let mut steps = write_and_push(&remote, "a", "x\n")
+        .as_array()
+        .unwrap()
+        .clone();
+    steps[0]["config"] = json!({"repoURL": remote, "checkout": checkout, "author": author});
+    steps.insert(1, json!({"uses": "copy", "as": "copy", "config": {"inPath": "./plain/v", "outPath": "./src/old"}}));
+    steps.insert(2, json!({"uses": "copy", "as": "copy2", "config": {"inPath": "./by-id/v", "outPath": "./src/before"}}));
+    world.stage("test", &json!(steps));
+    let name = world.promote("test", 1);
+    world.run().await;
+    let status = world.promotion(&name).status;
+    assert_eq!(status.phase, Phase::Succeeded, "{:#?}", world.steps(&name));
+    let commits = &status.state_map()["clone"]["commits"];
+    assert_eq!(
+        (&commits["./plain"], &commits["./signed"]),
+        (&json!(old), &json!(old))
+    );
+    assert_eq!(world.show("config", "main", "old"), "one");
+    assert_eq!(world.show("config", "main", "before"), "two");
+    assert_eq!(
+        world.git(at, &["log", "-1", "--format=%an <%ae>", "main"]),
+        "Tony <tony@example.com>"
+    );
+    assert!(
+        status.step_execution_metadata[4]
+            .message
+            .ends_with(", 3 files"),
+        "{:#?}",
+        world.steps(&name)
+    );
+    assert_eq!(
+        world.log("config", "main").len(),
+        4,
+        "the branch's history is whole"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tag_or_commit_that_is_not_there_is_named() {
+    let world = World::new();
+    let remote = world.repository("config", &[("v", "one\n")]);
+    let none = "00000000000000000000000000000000000000aa";
+    for (number, what, said) in [
+        (1, json!({"tag": "v9", "path": "./x"}), "there is no tag v9"),
+        (
+            2,
+            json!({"tag": "v*", "path": "./x"}),
+            "is not a tag's name",
+        ),
+        (3, json!({"commit": none, "path": "./x"}), none),
+    ] {
+        world.stage("test", &json!([{"uses": "git-clone", "as": "clone", "config": {"repoURL": remote, "checkout": [what]}}]));
+        let name = world.promote("test", number);
+        let mut settings = world.settings();
+        settings.transient_budget = std::time::Duration::from_millis(20);
+        world.run_with(world.tools_with(settings)).await;
+        let status = world.promotion(&name).status;
+        assert!(
+            matches!(status.phase, Phase::Errored | Phase::Failed),
+            "{status:?}"
+        );
+        assert!(status.message.contains(said), "{}", status.message);
+    }
+}

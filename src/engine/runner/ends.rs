@@ -128,7 +128,7 @@ impl Runner {
             &request.actor
         };
         let mut message = format!("Promotion terminated by {by}");
-        if let Some(branch) = &self.pushing {
+        if let Some(branch) = self.pushing.branch() {
             message.push_str(&format!(
                 "; its push to {branch} was under way and may still land"
             ));

@@ -26,7 +26,7 @@ const AGAIN: std::time::Duration = std::time::Duration::from_secs(30);
 
 impl Runner {
     /// Sees to it that the files before step `at` are here. A flow is what to do instead of that step.
-    pub(super) async fn recover(&mut self, at: usize) -> Result<Option<Flow>, Stopped> {
+    pub(in crate::engine) async fn recover(&mut self, at: usize) -> Result<Option<Flow>, Stopped> {
         let Some(state) = self.ledger.journal.workspace.clone() else {
             return Ok(None);
         };
@@ -158,6 +158,12 @@ impl Runner {
             .flat_map(|record| &record.found);
         for found in found.filter(|found| found.mirror == *key) {
             let Some(branch) = &found.branch else {
+                if let Some(commit) = &found.commit {
+                    mirror
+                        .fetch_commit(commit)
+                        .await
+                        .map_err(|error| fetch_error(mirror, error))?;
+                }
                 continue;
             };
             mirror

@@ -43,6 +43,8 @@ pub struct Desk {
     approvals: HashMap<Key, RequestName>,
     /// Stages that need a look.
     pub dirty: BTreeSet<StageKey>,
+    /// Everything that there is has been heard of once.
+    synced: bool,
 }
 
 fn read<T: DeserializeOwned>(kind: Kind, value: Value) -> Option<T> {
@@ -74,6 +76,7 @@ impl Desk {
             requests: HashMap::new(),
             approvals: HashMap::new(),
             dirty: BTreeSet::new(),
+            synced: false,
         }
     }
 
@@ -86,7 +89,10 @@ impl Desk {
     /// Takes in a change.
     pub fn take(&mut self, change: Change) -> Vec<Notice> {
         match change {
-            Change::Synced => Vec::new(),
+            Change::Synced => {
+                self.synced = true;
+                self.orphans(|_, _| true)
+            }
             Change::Deleted(key) => self.deleted(&key),
             Change::Applied(kind, value) => self.applied(kind, value),
         }
@@ -251,9 +257,16 @@ impl Desk {
             (key.project == project && *request == name).then(|| key.clone())
         };
         let unjudged: Vec<Key> = self.approvals.iter().filter_map(of).collect();
+        let of = &request.spec.promotion.name;
+        let left = if self.synced && open {
+            self.orphans(|in_project, asks| *in_project == project && asks == of)
+        } else {
+            Vec::new()
+        };
         unjudged
             .into_iter()
             .filter_map(|key| self.consequence(key))
+            .chain(left)
             .collect()
     }
 
@@ -293,10 +306,10 @@ impl Desk {
         let project = key.project.clone();
         match key.kind {
             Kind::Promotion => {
-                return self
-                    .forget(&(project, key.name.as_str().into()))
-                    .into_iter()
-                    .collect();
+                let promotion = PromotionName::from(key.name.as_str());
+                let gone = self.forget(&(project.clone(), promotion.clone()));
+                let left = self.orphans(|of, asks| *of == project && *asks == promotion);
+                return gone.into_iter().chain(left).collect();
             }
             Kind::Stage => {
                 let stage = (project.clone(), StageName::from(key.name.as_str()));
@@ -308,10 +321,12 @@ impl Desk {
                     .map(|rows| rows.keys().cloned().collect::<Vec<_>>())
                     .unwrap_or_default();
                 // They go with their Stage.
-                return names
-                    .into_iter()
-                    .filter_map(|name| self.forget(&(project.clone(), name)))
+                let gone: Vec<Notice> = names
+                    .iter()
+                    .filter_map(|name| self.forget(&(project.clone(), name.clone())))
                     .collect();
+                let left = self.orphans(|of, asks| *of == project && names.contains(asks));
+                return gone.into_iter().chain(left).collect();
             }
             Kind::Freight => {
                 if let Some(known) = self.freight.get_mut(&project) {
@@ -342,6 +357,22 @@ impl Desk {
             | Kind::Event => {}
         }
         Vec::new()
+    }
+
+    /// Open questions of Promotions that are not here: deleted while nobody looked, or another shard's; whoever hears of
+    /// it looks.
+    fn orphans(&self, which: impl Fn(&ProjectName, &PromotionName) -> bool) -> Vec<Notice> {
+        let open = self.requests.iter().filter(|((project, _), asked)| {
+            asked.open
+                && which(project, &asked.promotion)
+                && self
+                    .row(&(project.clone(), asked.promotion.clone()))
+                    .is_none_or(|row| row.phase.is_terminal())
+        });
+        open.map(|((project, name), _)| {
+            Notice::Orphan(Key::new(Kind::ApprovalRequest, project, name))
+        })
+        .collect()
     }
 
     fn forget(&mut self, key: &PromotionKey) -> Option<Notice> {

@@ -9,15 +9,15 @@ use crate::{
     engine::{
         course::{Course, steps_of},
         gate,
-        journal::ledger::Ledger,
+        journal::{Journal, ledger::Ledger},
         port::{Key, PortError, PortExt, patiently},
         runner::{Control, Rest, Runner},
         scope::Scope,
         tools::{Happening, Tools, What},
     },
     kargo::{
-        Approval, Freight, Phase, Promotion, Stage, Timestamp,
-        approval::CountReason,
+        Approval, ApprovalRequest, Freight, Phase, Promotion, Stage, Timestamp,
+        approval::{CountReason, RequestPhase},
         artifact::{FreightCollection, FreightReference},
     },
     rules::availability,
@@ -60,20 +60,26 @@ async fn prepare(
     control: &watch::Receiver<Control>,
 ) -> Result<Ready, PortError> {
     let (project, name) = key;
-    let found = patiently(|| tools.port.get::<Promotion>(project, name.as_str())).await?;
-    let Some(promotion) = found.filter(|promotion| !promotion.is_deleting()) else {
-        return Ok(Ready::Rest(Rest::Lost("it was deleted".into())));
-    };
-    if promotion.status.phase.is_terminal() {
-        return Ok(Ready::Rest(Rest::Ended(promotion.status.phase)));
-    }
-    let epoch = tools.settings.epoch.clone();
-    let ledger = match Ledger::open(Arc::clone(&tools.port), promotion.clone(), epoch) {
-        Ok(ledger) => Box::new(ledger),
-        Err(error) => {
-            return Ok(Ready::Rest(Rest::Lost(format!(
-                "its record cannot be read: {error}"
-            ))));
+    let (promotion, ledger) = loop {
+        let found = patiently(|| tools.port.get::<Promotion>(project, name.as_str())).await?;
+        let Some(promotion) = found.filter(|promotion| !promotion.is_deleting()) else {
+            return Ok(Ready::Rest(Rest::Lost("it was deleted".into())));
+        };
+        if promotion.status.phase.is_terminal() {
+            return Ok(Ready::Rest(Rest::Ended(promotion.status.phase)));
+        }
+        let epoch = tools.settings.epoch.clone();
+        match Ledger::open(Arc::clone(&tools.port), promotion.clone(), epoch) {
+            Ok(mut ledger) => {
+                if ledger.claim().await? {
+                    break (promotion, Box::new(ledger));
+                }
+            }
+            Err(error) => {
+                return Ok(Ready::Rest(Rest::Lost(format!(
+                    "its record cannot be read: {error}"
+                ))));
+            }
         }
     };
     let abort = match &*control.borrow() {
@@ -187,19 +193,76 @@ fn collection(stage: &Stage, freight: &Freight) -> FreightCollection {
     FreightCollection::new(items.into_values())
 }
 
-/// An answer came when its question was closed: it is kept, and says so.
-pub async fn too_late(tools: &Tools, key: &Key) {
-    if let Ok(Some(approval)) = tools.port.get::<Approval>(&key.project, &key.name).await
-        && approval.status.counted.is_none()
-    {
-        gate::mark_one(
-            tools.port.as_ref(),
-            &key.project,
-            &approval,
-            CountReason::Late,
-        )
-        .await;
+/// An answer that nobody has judged, to a question that is closed: it came too late, or its mark was cut short after
+/// it had counted. The Promotion's record knows.
+pub async fn judge_late(tools: &Tools, key: &Key) {
+    let Ok(Some(approval)) = tools.port.get::<Approval>(&key.project, &key.name).await else {
+        return;
+    };
+    if approval.status.counted.is_some() {
+        return;
     }
+    let reason = match has_counted(tools, &approval).await {
+        Ok(true) => CountReason::Counted,
+        Ok(false) => CountReason::Late,
+        Err(error) => {
+            tracing::warn!(approval = %key, error = &error as &dyn std::error::Error, "an answer cannot be judged");
+            return;
+        }
+    };
+    gate::mark_one(tools.port.as_ref(), &key.project, &approval, reason).await;
+}
+
+async fn has_counted(tools: &Tools, approval: &Approval) -> Result<bool, PortError> {
+    let (project, asked) = (approval.project(), &approval.spec.request);
+    let request = tools
+        .port
+        .get::<ApprovalRequest>(&project, asked.as_str())
+        .await?;
+    let Some(request) = request.filter(|request| request.uid() == approval.spec.request_uid) else {
+        return Ok(false);
+    };
+    let of = &request.spec.promotion;
+    let promotion = tools
+        .port
+        .get::<Promotion>(&project, of.name.as_str())
+        .await?;
+    let journal = promotion
+        .filter(|promotion| promotion.uid() == of.uid)
+        .and_then(|promotion| Journal::read(&promotion.status).ok());
+    let gate = journal
+        .as_ref()
+        .and_then(|journal| journal.steps.get(&request.spec.step)?.gate.as_ref())
+        .filter(|gate| gate.uid == request.uid());
+    Ok(gate.is_some_and(|gate| {
+        gate.counted
+            .iter()
+            .any(|one| one.approval.as_str() == approval.name())
+    }))
+}
+
+/// A question whose Promotion is gone or over is asked no more: nobody would hear the answer.
+pub async fn withdraw(tools: &Tools, key: &Key) -> Result<(), PortError> {
+    let request = tools
+        .port
+        .get::<ApprovalRequest>(&key.project, &key.name)
+        .await?;
+    let Some(request) = request.filter(|request| request.status.phase == RequestPhase::Open) else {
+        return Ok(());
+    };
+    let of = &request.spec.promotion;
+    let promotion = tools
+        .port
+        .get::<Promotion>(&key.project, of.name.as_str())
+        .await?;
+    let why = match promotion.filter(|promotion| promotion.uid() == of.uid) {
+        None => "its Promotion was deleted",
+        Some(promotion) if promotion.is_deleting() => "its Promotion is being deleted",
+        Some(promotion) if promotion.status.phase.is_terminal() => "its Promotion is over",
+        Some(_) => return Ok(()),
+    };
+    gate::withdraw_one(tools.port.as_ref(), &request, why).await;
+    Ok(())
 }
 
 /// Writes an end for what never ran.

@@ -15,6 +15,8 @@ pub enum Notice {
     Gone(PromotionKey, Option<Uid>),
     /// An answer to a question that is closed.
     Late(Key),
+    /// A question whose Promotion is not known here, or is over.
+    Orphan(Key),
     /// What it waits for may be there.
     Wake(PromotionKey),
 }

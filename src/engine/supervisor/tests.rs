@@ -342,12 +342,12 @@ async fn a_promotion_aborted_before_its_turn_never_runs() {
     );
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn an_abort_while_pushing_ends_it() {
+/// Aborted in the middle of a push that the server thinks about for so long.
+async fn abort_while_pushing(seconds: u32) -> (World, crate::kargo::promotion::PromotionStatus) {
     let world = World::new();
     let remote = world.repository("config", &[("README", "hello\n")]);
     let hook = Path::new(&remote).join("hooks/pre-receive");
-    std::fs::write(&hook, "#!/bin/sh\nsleep 30\n").unwrap();
+    std::fs::write(&hook, format!("#!/bin/sh\nsleep {seconds}\n")).unwrap();
     std::fs::set_permissions(&hook, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     world.stage("test", &write_and_push(&remote, "a", "x\n"));
     let name = world.promote("test", 1);
@@ -365,12 +365,18 @@ async fn an_abort_while_pushing_ends_it() {
         }
     }
     annotate(&world, &name, "kargo.akuity.io/abort", "terminate");
-    tokio::time::timeout(Duration::from_secs(10), work)
+    tokio::time::timeout(Duration::from_secs(15), work)
         .await
         .unwrap()
         .unwrap();
     let status = world.promotion(&name).status;
     assert_eq!(status.phase, Phase::Aborted);
+    (world, status)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_abort_does_not_wait_long_for_a_push() {
+    let (world, status) = abort_while_pushing(30).await;
     assert!(
         status
             .message
@@ -379,6 +385,74 @@ async fn an_abort_while_pushing_ends_it() {
         status.message
     );
     assert_eq!(world.log("config", "main"), ["by hand"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_abort_while_pushing_records_what_landed() {
+    let (world, status) = abort_while_pushing(1).await;
+    assert!(
+        !status.message.contains("may still land"),
+        "{}",
+        status.message
+    );
+    assert_eq!(world.log("config", "main"), ["a by test", "by hand"]);
+    let push = &status.step_execution_metadata[3];
+    assert_eq!(
+        push.status,
+        Some(crate::kargo::StepStatus::Succeeded),
+        "{push:?}"
+    );
+    let head = world.git(Path::new(&world.remote("config")), &["rev-parse", "main"]);
+    assert_eq!(status.state_map()["push"]["commit"], json!(head));
+}
+
+/// An executor that was replaced, and does not know it yet.
+#[tokio::test]
+async fn what_another_holder_wrote_is_neither_overwritten_nor_gone_on_with() {
+    use crate::engine::journal::{
+        Epoch,
+        ledger::{Ledger, LedgerError},
+    };
+    let world = World::new();
+    world.stage(
+        "test",
+        &json!([{"uses": "compose-output", "as": "a", "config": {"x": 1}}]),
+    );
+    let name = world.promote("test", 1);
+    let open = |holder: &str| {
+        let epoch = Epoch {
+            holder: holder.into(),
+            transitions: 1,
+        };
+        let port: Arc<dyn crate::engine::port::Port> =
+            Arc::<crate::engine::port::fake::Fake>::clone(&world.port);
+        Ledger::open(port, world.promotion(&name), epoch).unwrap()
+    };
+    let mut old = open("old");
+    old.status.phase = Phase::Running;
+    old.status.started_at = Some(crate::kargo::Timestamp::now());
+    old.write().await.unwrap();
+
+    // The new one has read it, and the old one's last write arrives all the same.
+    let mut hasty = open("new");
+    let mut waiting = open("new");
+    old.status.message = "step a is done".into();
+    old.write().await.unwrap();
+    assert!(!hasty.claim().await.unwrap(), "it has to be read again");
+    waiting.status.message = "step a begins".into();
+    let lost = waiting.write().await.unwrap_err();
+    assert!(lost.to_string().contains("somebody else went on"), "{lost}");
+
+    let mut new = open("new");
+    assert!(new.claim().await.unwrap());
+    assert_eq!(new.promotion().status.message, "step a is done");
+    old.status.message = "step b is done".into();
+    let lost = old.write().await.unwrap_err();
+    assert!(
+        matches!(&lost, LedgerError::Lost { why, .. } if why.contains("new runs it now")),
+        "{lost}"
+    );
+    assert_eq!(world.promotion(&name).status.message, "step a is done");
 }
 
 #[tokio::test(flavor = "multi_thread")]

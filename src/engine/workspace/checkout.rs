@@ -26,6 +26,8 @@ pub struct Checkout {
     pub branch: Option<BranchName>,
     /// Whether the first push may make the branch.
     pub create: bool,
+    /// Who its commits are by, unless git-commit says otherwise.
+    pub author: Option<crate::engine::step::Person>,
     /// The commit; none for a branch that does not exist yet.
     pub base: Option<CommitId>,
 }
@@ -47,7 +49,12 @@ pub struct CommitRequest<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CommitOutcome {
     /// It was made.
-    Made(CommitId),
+    Made {
+        /// The commit.
+        id: CommitId,
+        /// How many files it changes.
+        files: usize,
+    },
     /// The files are those of the head, which is this (none on a branch without commits).
     NothingToCommit(Option<CommitId>),
 }
@@ -70,6 +77,7 @@ impl Workspace {
             mirror,
             branch,
             create,
+            author,
             base,
         } = checkout;
         let tree = match self.mirrors.get(&mirror) {
@@ -83,6 +91,7 @@ impl Workspace {
             mirror,
             branch,
             create,
+            author,
             base,
             commits: Vec::new(),
             tree,
@@ -170,9 +179,11 @@ impl Workspace {
             .mounts
             .get(at)
             .and_then(|mount| mount.head().cloned());
-        if objects.tree_of(head.as_ref())? == tree {
+        let old = objects.tree_of(head.as_ref())?;
+        if old == tree {
             return Ok(CommitOutcome::NothingToCommit(head));
         }
+        let files = objects.changes(&old, &tree)?.len();
         let new = NewCommit {
             parent: head.as_ref(),
             tree: &tree,
@@ -191,7 +202,7 @@ impl Workspace {
         if let Some(mount) = self.state.mounts.get_mut(at) {
             mount.commits.push(made.clone());
         }
-        Ok(CommitOutcome::Made(made))
+        Ok(CommitOutcome::Made { id: made, files })
     }
 
     /// The checkout's commits are on the branch as (or below) `head`: it goes on from there, with nothing read or

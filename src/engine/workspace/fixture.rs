@@ -19,7 +19,7 @@ pub(super) struct Bench {
 
 impl MirrorPaths for Bench {
     fn path(&self, key: &MirrorKey) -> Option<PathBuf> {
-        self.repos.get(&key.0).map(Repo::path)
+        self.repos.get(key.as_str()).map(Repo::path)
     }
 
     fn scratch(&self) -> PathBuf {
@@ -62,9 +62,10 @@ impl Bench {
         let checkout = Checkout {
             path: path(at),
             repo_url: format!("https://example.com/{name}.git"),
-            mirror: MirrorKey(name.into()),
+            mirror: name.parse().unwrap(),
             branch: Some("main".parse().unwrap()),
             create: base.is_none(),
+            author: None,
             base,
         };
         workspace.mount(checkout, self)
@@ -103,7 +104,7 @@ pub(super) fn commit(workspace: &mut Workspace, at: &str) -> Result<CommitOutcom
 
 pub(super) fn made(workspace: &mut Workspace, at: &str) -> CommitId {
     match commit(workspace, at).unwrap() {
-        CommitOutcome::Made(id) => id,
+        CommitOutcome::Made { id, .. } => id,
         other => panic!("{other:?}"),
     }
 }

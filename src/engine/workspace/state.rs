@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::engine::step::Person;
 use crate::git::{
     branch::BranchName,
     id::{CommitId, TreeId},
@@ -11,7 +12,7 @@ use crate::git::{
     rebase::Access,
 };
 
-pub use crate::git::objects::MirrorKey;
+pub use crate::git::mirror::MirrorKey;
 
 /// Everything a promotion works on, between two steps.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,6 +42,9 @@ pub struct Mount {
     /// Whether the branch may be made by the first push.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub create: bool,
+    /// Who its commits are by, where the clone step says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub author: Option<Person>,
     /// What it was made from; none for a branch that does not exist yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<CommitId>,

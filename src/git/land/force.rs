@@ -25,12 +25,14 @@ pub struct ForceRequest {
     pub branch: BranchName,
     /// The commit.
     pub head: CommitId,
+    /// Only where the branch is absent: what others put there first is not overwritten.
+    pub only_new: bool,
     /// When to give up.
     pub budget: LandBudget,
 }
 
 impl Landers {
-    /// Puts the branch at the commit. No queue, no batch: each push states the value that it
+    /// Puts the branch at the commit, or makes it there. No queue, no batch: each push states the value that it
     /// overwrites, so that nothing unseen is lost between looking and pushing. Dropping the future
     /// ends a push under way.
     pub async fn force(&self, request: ForceRequest) -> Result<Landed, LandError> {
@@ -38,6 +40,7 @@ impl Landers {
             mirror,
             branch,
             head,
+            only_new,
             budget,
         } = request;
         let since = Instant::now();
@@ -48,6 +51,7 @@ impl Landers {
                 &mirror,
                 &branch,
                 &head,
+                only_new,
                 self.settings.tip_age,
                 fresh,
                 &mut attempts,
@@ -112,6 +116,7 @@ async fn attempt(
     mirror: &Arc<Mirror>,
     branch: &BranchName,
     head: &CommitId,
+    only_new: bool,
     tip_age: Duration,
     fresh: bool,
     attempts: &mut u32,
@@ -130,6 +135,11 @@ async fn attempt(
     let expected = match &tip {
         // Only fresh knowledge can say that there is nothing to do.
         RemoteTip::At(tip) if fresh && tip == head => return Ok(Step::Landed),
+        RemoteTip::At(_) if only_new => {
+            return Ok(Step::Ended(LandError::Exists {
+                branch: branch.clone(),
+            }));
+        }
         RemoteTip::At(tip) => Expected::At(tip),
         RemoteTip::Absent => Expected::Absent,
     };

@@ -179,6 +179,12 @@ pub enum LandError {
         /// Redacted.
         url: String,
     },
+    /// It was to be made, and somebody else has made it first. Nothing of theirs was touched.
+    #[error("branch {branch} exists already")]
+    Exists {
+        /// The branch.
+        branch: BranchName,
+    },
     /// The branch cannot be created beside another one: `env` and `env/prod` exclude each other.
     #[error("branch {branch} cannot be created while branch {in_the_way} exists")]
     NameCollision {

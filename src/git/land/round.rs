@@ -136,6 +136,10 @@ fn without_forbidden_creation(mirror: &Mirror, batch: Vec<Entry>, tip: &RemoteTi
 /// Past the point of no return, unless somebody was called back: then the chain is built again
 /// without them.
 fn begin(queue: &Queue, chain: Chain) -> Option<Chain> {
+    for link in &chain.links {
+        // Before it is true: whoever gives up must not believe that nothing of theirs can land any more.
+        link.entry.tell(LandProgress::Pushing);
+    }
     if chain
         .links
         .iter()
@@ -155,7 +159,6 @@ async fn send(mirror: &Mirror, push: &Push<'_>, chain: &Chain) -> Result<PushAns
     loop {
         for link in &chain.links {
             link.entry.ticket.note_attempt();
-            link.entry.tell(LandProgress::Pushing);
         }
         match mirror.remote.push(mirror.path(), push).await {
             // One that hung until its deadline had its time.

@@ -5,6 +5,7 @@ use std::{collections::BTreeSet, time::Instant};
 use super::{FetchError, Mirror, MirrorError, RemoteTip, blocking, book, incoming, locked, open};
 use crate::git::{
     branch::BranchName,
+    id::CommitId,
     transport::{RemoteError, Trouble, local_ref},
 };
 
@@ -160,6 +161,40 @@ impl Mirror {
         })
         .await?;
         Ok(gone)
+    }
+
+    /// The commit of a tag, brought here; `None` where the remote has no such tag.
+    pub async fn fetch_tag(&self, tag: &str) -> Result<Option<CommitId>, FetchError> {
+        let Some(id) = self.remote.tag(&self.path, tag).await? else {
+            return Ok(None);
+        };
+        self.fetch_single(&id, &format!("refs/tags/{tag}")).await?;
+        Ok(Some(id))
+    }
+
+    /// A commit by its id, brought here if it is not. Servers may refuse what no branch or tag is at.
+    pub async fn fetch_commit(&self, id: &CommitId) -> Result<(), FetchError> {
+        self.fetch_single(id, id.as_str()).await
+    }
+
+    /// A commit that is here already is not fetched again: its history would be cut off there.
+    async fn fetch_single(&self, id: &CommitId, from: &str) -> Result<(), FetchError> {
+        let _depth = self.depth.lock().await;
+        let wanted = id.clone();
+        let is_here = self.in_objects("looking for a commit", move |repository| {
+            Ok(git2::Oid::from_str(wanted.as_str())
+                .and_then(|id| repository.find_commit(id)?.tree())
+                .is_ok())
+        });
+        if is_here.await? {
+            return Ok(());
+        }
+        let said = self.remote.fetch_one(&self.path, from).await?;
+        if said.success {
+            return Ok(());
+        }
+        let doing = format!("fetching {from} from");
+        Err(self.remote.failed(&doing, &said).into())
     }
 
     /// Makes the known history of a branch longer.

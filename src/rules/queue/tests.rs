@@ -81,6 +81,18 @@ fn turns() {
             record(&["b", "c"]),
         ),
         (
+            "aborted while it waited behind one that still waits",
+            json!({}),
+            rows(&[("b", "Pending"), ("c", "Aborted")]),
+            Turn::Start("b".into()),
+        ),
+        (
+            "ended, with one aborted behind one that still waits",
+            both.clone(),
+            rows(&[("b", "Succeeded"), ("c", "Pending"), ("d", "Aborted")]),
+            record(&["b"]),
+        ),
+        (
             "current is gone",
             current("b"),
             rows(&[("c", "Pending")]),

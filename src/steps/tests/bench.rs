@@ -32,7 +32,7 @@ pub struct Paths(PathBuf);
 
 impl MirrorPaths for Paths {
     fn path(&self, key: &MirrorKey) -> Option<PathBuf> {
-        Some(self.0.join(&key.0)).filter(|path| path.exists())
+        Some(self.0.join(key.as_str())).filter(|path| path.exists())
     }
 
     fn scratch(&self) -> PathBuf {
@@ -59,7 +59,7 @@ impl Repositories for Remotes {
             Revision::Commit(id) => (None, Some(id.clone())),
             Revision::Tag(name) => (None, branch(name)),
         };
-        let mirror = MirrorKey(mirror_name(url));
+        let mirror = mirror_name(url).parse::<MirrorKey>().unwrap();
         Ok(revisions
             .iter()
             .map(found)
@@ -73,7 +73,7 @@ impl Repositories for Remotes {
 }
 
 fn mirror_name(url: &str) -> String {
-    url.replace(['/', ':'], "_")
+    url.replace(|c: char| !c.is_ascii_alphanumeric(), "_")
 }
 
 pub struct Bench {

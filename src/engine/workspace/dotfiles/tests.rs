@@ -68,7 +68,7 @@ fn by_us(base: Files<'_>, files: Files<'_>, clear: bool) -> Vec<String> {
         ws.clear(&path("src")).unwrap();
     }
     let head = match commit(&mut ws, "src").unwrap() {
-        CommitOutcome::Made(id) => id,
+        CommitOutcome::Made { id, .. } => id,
         CommitOutcome::NothingToCommit(head) => head.unwrap(),
     };
     bench
