@@ -8,7 +8,10 @@
     missing_docs
 )]
 
+mod large;
 mod support;
+
+use std::path::Path;
 
 use support::{World, project, set_key, stage};
 
@@ -98,4 +101,62 @@ fn fifty_stages_set_a_key_each_of_one_file() {
     );
     at_most(&counts, "pushes", 10);
     at_most(&counts, "replays", 100);
+}
+
+/// Files below the mirrors' folder that a checkout would have made.
+fn checked_out(folder: &Path, found: &mut Vec<String>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let of_a_tree = name == "index" || name == ".git" || name == "worktrees";
+        if of_a_tree || name.ends_with(".yaml") {
+            found.push(path.display().to_string());
+        }
+        if path.is_dir() {
+            checked_out(&path, found);
+        }
+    }
+}
+
+#[test]
+fn a_promotion_on_a_large_repository_makes_no_checkout() {
+    let world = World::new();
+    let repository = large::repository(&world, "mono", 5_000, 200);
+    let file = large::file(4_321);
+    let steps = set_key(&repository, &file, "image.tag");
+    world.apply(&(project("p") + &stage("p", "s", &steps)));
+    let mut counted = Vec::new();
+    for tag in ["1.2.3", "1.2.4"] {
+        let freight = world.freight("p", tag);
+        let name = world.promote("p", "s", &freight);
+        let counts = world.until_idle();
+        let promotion = world.promotion(&name);
+        assert_eq!(promotion["status"]["phase"], "Succeeded", "{promotion:#}");
+        assert_eq!(
+            world.show(&repository, &file),
+            format!("image:\n  name: app4321\n  tag: {tag}   # of 4321\nreplicas: 3")
+        );
+        counted.push(counts);
+    }
+    let [first, second] = &counted[..] else {
+        panic!("{counted:?}")
+    };
+    for counts in [first, second] {
+        at_most(counts, "fetches", 1);
+        at_most(counts, "pushes", 1);
+        at_most(counts, "replays", 0);
+    }
+    // The version, the fetch, the push; the first one also begins the mirror.
+    at_most(first, "commands", 4);
+    at_most(second, "commands", 3);
+    assert_eq!(world.commits(&repository), 202);
+    let mirrors = world.cluster().join("mirrors");
+    let mut found = Vec::new();
+    checked_out(&mirrors, &mut found);
+    assert_eq!(found, Vec::<String>::new(), "there is a working tree");
+    // The first fetch is shallow: the history stays where it is.
+    let shallow = std::fs::read_dir(&mirrors)
+        .unwrap()
+        .filter(|entry| entry.as_ref().unwrap().path().join("shallow").exists());
+    assert_eq!(shallow.count(), 1);
 }

@@ -214,20 +214,28 @@ async fn around(connection: &Connection, scope: &Scope) -> Result<Around, Failur
     })
 }
 
-fn why_of(row: &PromotionRow, rows: &[PromotionRow], around: &Around) -> String {
+/// The Promotions of each Stage: a table has thousands, and each is explained by those of its own Stage.
+fn by_stage(rows: &[PromotionRow]) -> BTreeMap<(&ProjectName, &StageName), Vec<&PromotionRow>> {
+    let mut found: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    for row in rows {
+        found
+            .entry((&row.project, &row.stage))
+            .or_default()
+            .push(row);
+    }
+    found
+}
+
+fn why_of(row: &PromotionRow, others: &[&PromotionRow], around: &Around) -> String {
     let stage = around
         .stages
         .iter()
         .find(|stage| stage.project == row.project && stage.name == row.stage);
-    let others: Vec<&PromotionRow> = rows
-        .iter()
-        .filter(|other| other.project == row.project && other.stage == row.stage)
-        .collect();
     let request = around
         .requests
         .iter()
         .find(|request| request.promotion_uid == row.uid && request.phase == RequestPhase::Open);
-    why::why(row, stage, &others, request, around.now)
+    why::why(row, stage, others, request, around.now)
 }
 
 fn promotions(rows: &[PromotionRow], around: &Around, args: &Get) -> String {
@@ -239,7 +247,12 @@ fn promotions(rows: &[PromotionRow], around: &Around, args: &Get) -> String {
         titles.extend(["CREATOR", "STARTED", "FINISHED"]);
     }
     let mut table = Table::new(&titles);
+    let stages = by_stage(rows);
     for row in rows {
+        let others = stages
+            .get(&(&row.project, &row.stage))
+            .map(Vec::as_slice)
+            .unwrap_or_default();
         let step = row
             .step
             .as_ref()
@@ -261,7 +274,7 @@ fn promotions(rows: &[PromotionRow], around: &Around, args: &Get) -> String {
             row.stage.to_string(),
             freight,
             step.unwrap_or_default(),
-            why_of(row, rows, around),
+            why_of(row, others, around),
             age(row.created_at, around.now),
         ];
         if wide {

@@ -1,6 +1,6 @@
 //! Who is asking: the OS user, or whom they act as.
 
-use std::process::Command;
+use std::{process::Command, sync::OnceLock};
 
 /// The requester as admission and audit see it. The uid is the OS user's number, none for most
 /// users that are acted as.
@@ -74,12 +74,18 @@ impl UserInfo {
         Self::service_account("tidewaiter", "executor")
     }
 
-    /// The user that runs this process, with the groups that `id` reports.
+    /// The user that runs this process, with the groups that `id` reports; asked once per process.
     ///
     /// # Errors
     /// When the `id` command cannot be run or does not know the user.
     pub fn of_process() -> Result<Self, UserError> {
-        Self::of_uid(rustix::process::geteuid().as_raw())
+        // Each asking starts three processes, and a start asks twice.
+        static KNOWN: OnceLock<UserInfo> = OnceLock::new();
+        if let Some(known) = KNOWN.get() {
+            return Ok(known.clone());
+        }
+        let user = Self::of_uid(rustix::process::geteuid().as_raw())?;
+        Ok(KNOWN.get_or_init(|| user).clone())
     }
 
     fn of_uid(uid: u32) -> Result<Self, UserError> {
