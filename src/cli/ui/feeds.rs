@@ -1,5 +1,7 @@
 //! Watches made into the console's messages, in batches so that a long list does not flood it.
 
+use std::collections::BTreeSet;
+
 use futures::{Stream, StreamExt};
 use kube::{Resource, core::NamespaceResourceScope};
 use serde::de::DeserializeOwned;
@@ -7,8 +9,8 @@ use tokio::{sync::mpsc, task::JoinSet};
 
 use crate::{
     cluster::{Connection, find::Scope, watch},
-    console::message::{Change, FeedEvent, FeedState, Kind, Message, Row},
-    kargo::{ApprovalRequest, Freight, Promotion, Stage, Timestamp},
+    console::message::{Change, FeedEvent, FeedState, Kind, Message, Row, RowName},
+    kargo::{ApprovalRequest, Freight, ProjectName, Promotion, Stage, Timestamp},
     rules::rows::{FreightRow, PromotionRow, RequestRow, StageRow},
 };
 
@@ -21,12 +23,14 @@ pub fn start(
     connection: &Connection,
     scope: &Scope,
     to: &mpsc::Sender<Message>,
+    projects: &mpsc::Sender<ProjectName>,
 ) {
     spawn::<Promotion, _>(
         tasks,
         connection,
         scope,
         to,
+        projects,
         Kind::Promotions,
         PromotionRow::of,
         FeedEvent::Promotions,
@@ -36,6 +40,7 @@ pub fn start(
         connection,
         scope,
         to,
+        projects,
         Kind::Requests,
         RequestRow::of,
         FeedEvent::Requests,
@@ -45,6 +50,7 @@ pub fn start(
         connection,
         scope,
         to,
+        projects,
         Kind::Stages,
         StageRow::of,
         FeedEvent::Stages,
@@ -54,6 +60,7 @@ pub fn start(
         connection,
         scope,
         to,
+        projects,
         Kind::Freight,
         FreightRow::of,
         FeedEvent::Freight,
@@ -65,6 +72,7 @@ fn spawn<K, R>(
     connection: &Connection,
     scope: &Scope,
     to: &mpsc::Sender<Message>,
+    projects: &mpsc::Sender<ProjectName>,
     kind: Kind,
     row: fn(&K) -> R,
     wrap: fn(Change<R>) -> FeedEvent,
@@ -75,23 +83,36 @@ fn spawn<K, R>(
         + DeserializeOwned
         + Send
         + 'static,
-    R: Row + Send + 'static,
+    R: Row + RowName + Send + 'static,
 {
     let changes = watch::rows(scope.api::<K>(&connection.client), row);
-    tasks.spawn(pass_on(changes, to.clone(), kind, wrap));
+    tasks.spawn(pass_on(changes, to.clone(), projects.clone(), kind, wrap));
 }
 
 /// Passes changes on until the console is gone.
-async fn pass_on<R: Row>(
+async fn pass_on<R: Row + RowName>(
     changes: impl Stream<Item = watch::Change<R>> + Send,
     to: mpsc::Sender<Message>,
+    projects: mpsc::Sender<ProjectName>,
     kind: Kind,
     wrap: fn(Change<R>) -> FeedEvent,
 ) {
     let mut batches = Box::pin(changes.ready_chunks(BATCH));
     let mut listing = false;
     let mut last_good = Timestamp::now();
+    let mut seen = BTreeSet::new();
     while let Some(batch) = batches.next().await {
+        for change in &batch {
+            if let watch::Change::Upsert(row) = change
+                && !seen.contains(row.project_name())
+            {
+                let project = row.project_name().clone();
+                // One that finds no room is named again with its next row.
+                if projects.try_send(project.clone()).is_ok() {
+                    seen.insert(project);
+                }
+            }
+        }
         for event in events(batch, &mut listing, &mut last_good, kind, wrap) {
             if to.send(Message::Feed(event)).await.is_err() {
                 return;
