@@ -429,6 +429,12 @@ impl Terminal {
         self.until(text, |terminal| terminal.text().contains(text));
     }
 
+    /// Goes back, and waits until that is seen: an escape with a key right behind it is another key.
+    fn escape(&mut self, from: &str) {
+        self.press("\x1b");
+        self.until("the way back", |terminal| !terminal.text().contains(from));
+    }
+
     fn resize(&self, cols: u16, rows: u16) {
         let size = |n| NonZero::new(n).unwrap();
         let mut parser = self.parser.lock().unwrap();
@@ -481,10 +487,12 @@ fn the_demo_is_played_in_its_console() {
     terminal.shows("[ Cancel ]");
     terminal.press("\t\r");
     terminal.shows("created ");
-    terminal.press("\x1b");
-    terminal.press("3p");
+    terminal.escape("created ");
+    terminal.press("3");
+    terminal.shows("SHARD");
+    terminal.press("p");
     terminal.shows("Promote ");
-    terminal.press("\x1b");
+    terminal.escape("Promote ");
     terminal.stop();
 }
 
@@ -516,7 +524,7 @@ fn without_colours_and_beyond_ascii_nothing_is_written() {
     for colour in ["\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[38;"] {
         assert!(!raw.contains(colour), "{colour:?}");
     }
-    terminal.press("\x1b");
+    terminal.escape("[ Cancel ]");
     terminal.stop();
 }
 

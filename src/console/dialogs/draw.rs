@@ -274,7 +274,8 @@ fn sure(
     for line in verdict::differs(state, stage, freight) {
         page.text(&line, theme.strong());
     }
-    if let Err(why) = verdict::availability(state, stage, freight) {
+    let unavailable = verdict::availability(state, stage, freight).err();
+    if let Some(why) = &unavailable {
         page.text(&format!("not available: {why}"), theme.bad());
     }
     if let Some(current) = &stage.current_promotion {
@@ -304,7 +305,11 @@ fn sure(
         buffer,
         last_line(inside),
         theme,
-        &["Cancel", "Promote"],
-        Some(usize::from(yes)),
+        if unavailable.is_none() {
+            &["Cancel", "Promote"]
+        } else {
+            &["Cancel"]
+        },
+        Some(usize::from(yes && unavailable.is_none())),
     );
 }

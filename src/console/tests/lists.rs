@@ -528,7 +528,7 @@ fn the_end_of_a_long_place_is_never_given_up() {
             "shop", "prod", "p1", "gate",
         )]);
     let header = &play.lines()[0];
-    for said in ["local …/cluster / all projects", "● live", "1 failed"] {
+    for said in ["local …/where/cluster / all projects", "● live", "1 failed"] {
         assert!(header.contains(said), "no {said} in {header}");
     }
 }
