@@ -17,62 +17,31 @@ use crate::{
 /// Rows in one message at most.
 const BATCH: usize = 250;
 
+/// Where news comes from and where it goes.
+#[derive(Clone, Copy)]
+pub struct Wires<'a> {
+    /// The cluster.
+    pub connection: &'a Connection,
+    /// What of it is listed.
+    pub scope: &'a Scope,
+    /// The console.
+    pub to: &'a mpsc::Sender<Message>,
+    /// Whoever wants to know which Projects have objects.
+    pub projects: &'a mpsc::Sender<ProjectName>,
+}
+
 /// Starts a task for every kind that the console lists.
-pub fn start(
-    tasks: &mut JoinSet<()>,
-    connection: &Connection,
-    scope: &Scope,
-    to: &mpsc::Sender<Message>,
-    projects: &mpsc::Sender<ProjectName>,
-) {
-    spawn::<Promotion, _>(
-        tasks,
-        connection,
-        scope,
-        to,
-        projects,
-        Kind::Promotions,
-        PromotionRow::of,
-        FeedEvent::Promotions,
-    );
-    spawn::<ApprovalRequest, _>(
-        tasks,
-        connection,
-        scope,
-        to,
-        projects,
-        Kind::Requests,
-        RequestRow::of,
-        FeedEvent::Requests,
-    );
-    spawn::<Stage, _>(
-        tasks,
-        connection,
-        scope,
-        to,
-        projects,
-        Kind::Stages,
-        StageRow::of,
-        FeedEvent::Stages,
-    );
-    spawn::<Freight, _>(
-        tasks,
-        connection,
-        scope,
-        to,
-        projects,
-        Kind::Freight,
-        FreightRow::of,
-        FeedEvent::Freight,
-    );
+pub fn start(tasks: &mut JoinSet<()>, wires: Wires<'_>) {
+    use FeedEvent::{Freight as Cargo, Promotions, Requests, Stages};
+    spawn::<Promotion, _>(tasks, wires, Kind::Promotions, PromotionRow::of, Promotions);
+    spawn::<ApprovalRequest, _>(tasks, wires, Kind::Requests, RequestRow::of, Requests);
+    spawn::<Stage, _>(tasks, wires, Kind::Stages, StageRow::of, Stages);
+    spawn::<Freight, _>(tasks, wires, Kind::Freight, FreightRow::of, Cargo);
 }
 
 fn spawn<K, R>(
     tasks: &mut JoinSet<()>,
-    connection: &Connection,
-    scope: &Scope,
-    to: &mpsc::Sender<Message>,
-    projects: &mpsc::Sender<ProjectName>,
+    wires: Wires<'_>,
     kind: Kind,
     row: fn(&K) -> R,
     wrap: fn(Change<R>) -> FeedEvent,
@@ -85,8 +54,9 @@ fn spawn<K, R>(
         + 'static,
     R: Row + RowName + Send + 'static,
 {
-    let changes = watch::rows(scope.api::<K>(&connection.client), row);
-    tasks.spawn(pass_on(changes, to.clone(), projects.clone(), kind, wrap));
+    let changes = watch::rows(wires.scope.api::<K>(&wires.connection.client), row);
+    let (to, projects) = (wires.to.clone(), wires.projects.clone());
+    tasks.spawn(pass_on(changes, to, projects, kind, wrap));
 }
 
 /// Passes changes on until the console is gone.

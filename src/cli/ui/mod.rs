@@ -68,7 +68,15 @@ pub async fn open(
     let scope = session::scope(global, connection);
     let mut tasks = tokio::task::JoinSet::new();
     let (projects, seen) = mpsc::channel(WAITING);
-    feeds::start(&mut tasks, connection, &scope, &messages, &projects);
+    feeds::start(
+        &mut tasks,
+        feeds::Wires {
+            connection,
+            scope: &scope,
+            to: &messages,
+            projects: &projects,
+        },
+    );
     drop(projects);
     tasks.spawn(people::follow(connection.clone(), seen, messages.clone()));
     tasks.spawn(acts::serve(
