@@ -51,8 +51,9 @@ fn clock() -> Timestamp {
 }
 
 /// The program in the terminal. What the key `enter` does depends on the scenario.
+///
+/// Run by the other tests, in a terminal; without a scenario there is nothing to play.
 #[test]
-#[ignore = "run by the other tests, in a terminal"]
 fn child() {
     let Ok(scenario) = std::env::var("CONSOLE_SCENARIO") else {
         return;
@@ -163,14 +164,9 @@ impl Terminal {
     fn start(scenario: &str) -> Self {
         let myself = std::env::current_exe().unwrap();
         let terminal = Self::of(
-            &[
-                myself.to_str().unwrap(),
-                "--ignored",
-                "--exact",
-                "child",
-                "--nocapture",
-            ],
+            &[myself.to_str().unwrap(), "--exact", "child", "--nocapture"],
             scenario,
+            &[],
         );
         terminal.until("shop/prod", |terminal| {
             terminal.alternate() && terminal.text().contains("shop/prod")
@@ -178,7 +174,7 @@ impl Terminal {
         terminal
     }
 
-    fn of(program: &[&str], scenario: &str) -> Self {
+    fn of(program: &[&str], scenario: &str, environment: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let pid_file = folder.path().join("pid");
         let pair = native_pty_system()
@@ -204,6 +200,12 @@ impl Terminal {
         command.env("CONSOLE_PID", &pid_file);
         command.env("TERM", "xterm-256color");
         command.env("RUST_BACKTRACE", "0");
+        for name in ["NO_COLOR", "TIDEWAITER_ASCII"] {
+            command.env_remove(name);
+        }
+        for (name, value) in environment {
+            command.env(name, value);
+        }
         for name in ["DISPLAY", "WAYLAND_DISPLAY"] {
             command.env_remove(name);
         }
@@ -240,7 +242,7 @@ impl Terminal {
         self.parser.lock().unwrap().screen().alternate_screen()
     }
 
-    fn until(&self, what: &str, done: impl Fn(&Self) -> bool) {
+    fn until(&self, what: &str, mut done: impl FnMut(&Self) -> bool) {
         let deadline = Instant::now() + Duration::from_secs(60);
         while !done(self) {
             assert!(
@@ -414,31 +416,134 @@ fn stopped_and_continued_it_comes_back_c82() {
     }
 }
 
-/// The whole program: the demo's gate is found in the inbox, looked at and approved, and its console left.
+impl Terminal {
+    /// The whole program in its demo.
+    fn demo(environment: &[(&str, &str)]) -> Self {
+        let program = [env!("CARGO_BIN_EXE_tidewaiter"), "demo", "--dir", "demo"];
+        let terminal = Self::of(&program, "none", environment);
+        terminal.shows("for you");
+        terminal
+    }
+
+    fn shows(&self, text: &str) {
+        self.until(text, |terminal| terminal.text().contains(text));
+    }
+
+    /// Goes back, and waits until that is seen: an escape with a key right behind it is another key.
+    fn escape(&mut self, from: &str) {
+        self.press("\x1b");
+        self.until("the way back", |terminal| !terminal.text().contains(from));
+    }
+
+    fn resize(&self, cols: u16, rows: u16) {
+        let size = |n| NonZero::new(n).unwrap();
+        let mut parser = self.parser.lock().unwrap();
+        parser.screen_mut().set_size(size(rows), size(cols));
+        drop(parser);
+        let size = PtySize {
+            rows,
+            cols,
+            pixel_width: 0,
+            pixel_height: 0,
+        };
+        self.master.resize(size).unwrap();
+    }
+
+    /// Leaves a console that executes, at once.
+    fn stop(&mut self) {
+        self.press("\x03");
+        self.shows("> Cancel");
+        self.press("jjj\r");
+        let (text, status) = self.ended();
+        assert_eq!(status, "0", "{text}");
+    }
+}
+
+/// The whole program: the demo's gate is found in the inbox, looked at and approved with a comment of two lines,
+/// what failed is retried, Freight is chosen for a Stage.
 #[test]
-fn the_demo_s_gate_is_answered_in_its_console() {
-    let mut terminal = Terminal::of(
-        &[env!("CARGO_BIN_EXE_tidewaiter"), "demo", "--dir", "demo"],
-        "none",
-    );
-    let shows = |text: &'static str| move |terminal: &Terminal| terminal.text().contains(text);
-    terminal.until("a gate", |terminal| {
-        terminal.text().contains("Waiting") && terminal.text().contains("for you")
-    });
+fn the_demo_is_played_in_its_console() {
+    let mut terminal = Terminal::demo(&[]);
     terminal.press("2");
-    terminal.until("the inbox", shows("may answer"));
+    terminal.shows("may answer");
     terminal.press("\r");
-    terminal.until("the change", shows("What will be pushed"));
-    terminal.until("its lines", |terminal| {
-        terminal.text().contains(" -  tag: ") && terminal.text().contains(" +  tag: ")
-    });
+    terminal.shows("What will be pushed");
+    terminal.shows(" +  tag: ");
     terminal.press("a");
-    terminal.until("the question", shows("[ Cancel ]"));
+    terminal.shows("[ Cancel ]");
+    terminal.shows("│ +  tag: ");
+    terminal.press("fine with me\rreally");
+    terminal.shows("> comment");
+    terminal.shows("fine with me");
+    terminal.press("\t\t\r");
+    terminal.shows("approved gate");
+    terminal.press("r");
+    terminal.shows("fine with me");
+    terminal.shows("really");
+
+    terminal.press("1/failed\r");
+    terminal.shows("Failed");
+    terminal.press("R");
+    terminal.shows("[ Cancel ]");
     terminal.press("\t\r");
-    terminal.until("the answer", shows("approved gate"));
-    terminal.press("\x03");
-    terminal.until("how to leave", shows("> Cancel"));
-    terminal.press("jjj\r");
-    let (text, status) = terminal.ended();
-    assert_eq!(status, "0", "{text}");
+    terminal.shows("created ");
+    terminal.escape("created ");
+    terminal.press("3");
+    terminal.shows("SHARD");
+    terminal.press("p");
+    terminal.shows("Promote ");
+    terminal.escape("Promote ");
+    terminal.stop();
+}
+
+#[test]
+fn a_storm_of_sizes_ends_in_a_whole_picture_c79() {
+    let mut terminal = Terminal::demo(&[]);
+    for step in 0..60_u16 {
+        terminal.resize(3 + (step * 37) % 180, 2 + (step * 13) % 60);
+    }
+    terminal.resize(100, 30);
+    terminal.until("a whole picture", |terminal| {
+        let text = terminal.text();
+        let lines: Vec<&str> = text.lines().collect();
+        lines.len() == 30
+            && lines[0].contains("tidewaiter")
+            && lines[28] == "─".repeat(100)
+            && lines[29].contains("enter open")
+    });
+    terminal.stop();
+}
+
+#[test]
+fn without_colours_and_beyond_ascii_nothing_is_written() {
+    let mut terminal = Terminal::demo(&[("NO_COLOR", "1"), ("TIDEWAITER_ASCII", "1")]);
+    terminal.press("a");
+    terminal.shows("[ Cancel ]");
+    assert!(terminal.text().is_ascii(), "{}", terminal.text());
+    let raw = String::from_utf8_lossy(&terminal.raw.lock().unwrap()).into_owned();
+    for colour in ["\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[38;"] {
+        assert!(!raw.contains(colour), "{colour:?}");
+    }
+    terminal.escape("[ Cancel ]");
+    terminal.stop();
+}
+
+/// With nothing to tell, nothing is written.
+#[test]
+fn an_idle_console_writes_nothing() {
+    let mut terminal = Terminal::start("plain");
+    let mut before = usize::MAX;
+    terminal.until("rest", |terminal| {
+        let now = terminal.raw.lock().unwrap().len();
+        let rests = std::mem::replace(&mut before, now) == now;
+        std::thread::sleep(Duration::from_millis(200));
+        rests
+    });
+    let quiet = Instant::now();
+    while quiet.elapsed() < Duration::from_secs(3) {
+        std::thread::sleep(Duration::from_millis(50));
+        assert_eq!(terminal.raw.lock().unwrap().len(), before);
+    }
+    terminal.press("q");
+    terminal.ended();
 }

@@ -3,6 +3,7 @@
 //! The only folder besides `local` that holds a `kube::Client`. The same code serves a real cluster and the local
 //! one: they differ in how [`connect()`] makes the client.
 
+pub mod access;
 pub mod act;
 pub mod answer;
 pub mod apply;

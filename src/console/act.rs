@@ -1,6 +1,6 @@
 //! Does what a command says.
 
-use crate::kargo::ProjectName;
+use crate::kargo::{ProjectName, approval::RequestPhase};
 
 use super::{
     commands::Command,
@@ -64,7 +64,17 @@ pub fn perform(state: &mut State, command: Command) -> Vec<Effect> {
         Command::Log => over(state, Place::Log),
         Command::Errors => over(state, Place::Errors),
         Command::Promotions => state.replace(Screen::List(Kind::Promotions)),
-        Command::Approvals => state.replace(Screen::List(Kind::Requests)),
+        Command::Approvals => {
+            state.replace(Screen::List(Kind::Requests));
+            // Open questions come first: whoever comes here wants to answer one, not to see what was answered.
+            let table = &mut state.tables.requests;
+            if table
+                .current()
+                .is_none_or(|row| row.phase != RequestPhase::Open)
+            {
+                table.go(0);
+            }
+        }
         Command::Stages => state.replace(Screen::List(Kind::Stages)),
         Command::Freight => state.replace(Screen::List(Kind::Freight)),
         Command::AllProjects => scope(state, None),

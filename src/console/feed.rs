@@ -31,6 +31,10 @@ pub fn apply(state: &mut State, event: FeedEvent) {
             state.tables.index.stages(&change);
             let (view, tables) = state.split(kind);
             tables.stages.apply(change, &view);
+            let Tables { index, stages, .. } = &mut state.tables;
+            if index.pipelines(stages) {
+                reshape(state, kind);
+            }
         }
         FeedEvent::Freight(change) => {
             state.tables.index.freight(&change);

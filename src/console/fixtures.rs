@@ -154,6 +154,10 @@ pub fn freight(project: &str, alias: &str, tag: &str) -> FreightRow {
         alias: alias.into(),
         origin: Origin::warehouse("app"),
         artifacts: vec![format!("app:{tag}")],
+        reference: serde_json::from_value(json!({
+            "images": [{ "repoURL": "registry.example/app", "tag": tag }],
+        }))
+        .unwrap(),
         created_at: ago(3_600),
         status: Default::default(),
     }

@@ -4,7 +4,10 @@ use std::collections::{BTreeSet, HashMap};
 
 use crate::{
     kargo::{FreightAlias, FreightName, ProjectName, StageName, Uid},
-    rules::rows::{FreightRow, PromotionRow, RequestRow, StageRow},
+    rules::{
+        pipeline::Pipeline,
+        rows::{FreightRow, PromotionRow, RequestRow, StageRow},
+    },
 };
 
 use super::{
@@ -20,6 +23,8 @@ pub struct Index {
     queues: HashMap<ProjectName, HashMap<StageName, BTreeSet<Key>>>,
     stages: HashMap<ProjectName, HashMap<StageName, Key>>,
     freight: HashMap<ProjectName, HashMap<FreightName, Key>>,
+    /// How far down the pipeline each Stage is.
+    depths: HashMap<ProjectName, HashMap<StageName, usize>>,
 }
 
 impl Index {
@@ -52,6 +57,33 @@ impl Index {
                     .insert(row.name.clone(), row.key());
             }
         }
+    }
+
+    /// Works out anew where each Stage is in its pipeline; says whether anything moved.
+    pub fn pipelines(&mut self, table: &Table<StageRow>) -> bool {
+        let mut projects: HashMap<&ProjectName, Vec<&StageRow>> = HashMap::new();
+        for row in table.all() {
+            projects.entry(&row.project).or_default().push(row);
+        }
+        let mut depths: HashMap<ProjectName, HashMap<StageName, usize>> = HashMap::new();
+        for (project, stages) in projects {
+            let layers = Pipeline::of(stages).layers.into_iter().enumerate();
+            let places = layers
+                .flat_map(|(depth, stages)| stages.into_iter().map(move |stage| (stage, depth)));
+            depths.insert(project.clone(), places.collect());
+        }
+        let moved = self.depths != depths;
+        self.depths = depths;
+        moved
+    }
+
+    /// How far down the pipeline a Stage is.
+    pub fn depth(&self, project: &ProjectName, stage: &StageName) -> usize {
+        self.depths
+            .get(project)
+            .and_then(|stages| stages.get(stage))
+            .copied()
+            .unwrap_or_default()
     }
 
     /// Takes in news of requests, before the table does.

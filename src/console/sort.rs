@@ -235,9 +235,13 @@ impl Shape<StageRow> for View<'_> {
             Column::Age => sort.newest(a.created_at, b.created_at),
             Column::Phase => sort.text(&a.health, &b.health),
             Column::Freight => sort.text(&a.freight_summary, &b.freight_summary),
-            Column::Name | Column::Stage | Column::Creator | Column::Duration => {
-                sort.apply(by_key(a, b))
+            // As Freight goes through them.
+            Column::Stage => {
+                let place = |row: &StageRow| self.index.depth(&row.project, &row.name);
+                let by_project = a.project.cmp(&b.project);
+                sort.apply(by_project.then_with(|| place(a).cmp(&place(b))))
             }
+            Column::Name | Column::Creator | Column::Duration => sort.apply(by_key(a, b)),
         }
         .then_with(|| by_key(a, b))
     }

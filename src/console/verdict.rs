@@ -7,6 +7,7 @@ use crate::{
     },
     rules::{
         approval::{self, Reason},
+        freight_diff,
         permissions::{self, Action, Actor},
         rows::{FreightRow, PromotionRow, RequestRow, StageRow},
         who::Directory,
@@ -275,31 +276,15 @@ pub fn differs(state: &State, stage: &StageRow, freight: &FreightRow) -> Vec<Str
     let Some(there) = there else {
         return freight.artifacts.clone();
     };
-    let changed: Vec<String> = freight
-        .artifacts
-        .iter()
-        .filter(|new| !there.artifacts.contains(new))
-        .map(|new| {
-            let (name, version) = parts(new);
-            match there
-                .artifacts
-                .iter()
-                .map(|old| parts(old))
-                .find(|(old, _)| *old == name)
-            {
-                Some((_, old)) => format!("{name} {old} {} {version}", state.theme().arrow()),
-                None => new.clone(),
-            }
-        })
-        .collect();
-    if changed.is_empty() {
-        vec!["the same as what is there".to_owned()]
-    } else {
-        changed
+    let differences = freight_diff::between(Some(&there.reference), &freight.reference);
+    if differences.is_empty() {
+        return vec!["the same as what is there".to_owned()];
     }
-}
-
-/// A row's text for an artifact as name and version: `app:2.3.1`, `repo@74291c2`, `chart 1.2.0`.
-fn parts(text: &str) -> (&str, &str) {
-    text.split_once([':', '@', ' ']).unwrap_or((text, ""))
+    differences
+        .iter()
+        .map(|difference| match state.theme().ascii {
+            true => difference.to_string().replace('→', state.theme().arrow()),
+            false => difference.to_string(),
+        })
+        .collect()
 }

@@ -21,6 +21,9 @@ use super::{
     widgets::put,
 };
 
+/// Said in the header where promotions run in this process.
+const EXECUTING: &str = "executing";
+
 /// Draws everything; gives the moment from which on the picture is out of date, if time alone makes it so.
 pub fn view(state: &State, buffer: &mut Buffer) -> Option<Timestamp> {
     let area = buffer.area;
@@ -52,14 +55,6 @@ pub fn view(state: &State, buffer: &mut Buffer) -> Option<Timestamp> {
 /// Where we are, how good the news is, and what needs somebody.
 fn header(state: &State, clock: &Clock, buffer: &mut Buffer, area: Rect) {
     let theme = state.theme();
-    let x = put(
-        buffer,
-        area,
-        area.x + 1,
-        area.y,
-        "tidewaiter",
-        theme.strong(),
-    );
     let project = state
         .project
         .as_ref()
@@ -81,27 +76,41 @@ fn header(state: &State, clock: &Clock, buffer: &mut Buffer, area: Rect) {
         right.push((format!("{failed} failed"), theme.bad()));
     }
     if state.context.executing {
-        right.push(("executing".to_owned(), theme.good()));
+        right.push((EXECUTING.to_owned(), theme.good()));
     }
     if state.context.readonly {
         right.push(("read-only".to_owned(), theme.warn()));
     }
     right.push((count(state), Style::new()));
-    let taken: usize = right.iter().map(|(text, _)| text::width(text) + 2).sum();
+    let taken = |right: &[(String, Style)]| -> usize {
+        right.iter().map(|(text, _)| text::width(text) + 2).sum()
+    };
     let (feed, style) = feed(state, clock);
-    let room = usize::from(area.right().saturating_sub(x)).saturating_sub(taken + 4);
-    // The state of the feed is worth more than the whole of a long name.
-    let feed = text::cut(&feed, room, theme.ascii).into_owned();
-    let room = room.saturating_sub(text::width(&feed) + 3);
-    // Of a long path the Project beside it is worth more than its end.
     let scope = text::one_line(&format!(" / {project}"), theme.ascii).into_owned();
-    let place = text::cut(
+    // Where room is short, what is least missed goes first: that it executes, then our own name.
+    let least = text::width(&end_of(&place, 0, theme.ascii)) + text::width(&scope) + 2;
+    let needed = least + 3 + text::width(&feed).min(9) + 2;
+    let width = usize::from(area.width);
+    let own = "tidewaiter";
+    if own.len() + needed + taken(&right) > width {
+        right.retain(|(text, _)| text != EXECUTING);
+    }
+    let mut x = area.x;
+    if own.len() + needed + taken(&right) <= width {
+        x = put(buffer, area, x + 1, area.y, own, theme.strong());
+    }
+    let taken = taken(&right);
+    let room = usize::from(area.right().saturating_sub(x)).saturating_sub(taken + 1);
+    // Where this is may not be guessed, and how old the news is neither: a long error gives way, then a long path.
+    let feed = text::cut(&feed, room.saturating_sub(least + 3).max(9), theme.ascii).into_owned();
+    let room = room.saturating_sub(text::width(&feed) + 3);
+    let place = end_of(
         &place,
-        room.saturating_sub(text::width(&scope) + 2).max(8),
+        room.saturating_sub(text::width(&scope) + 2),
         theme.ascii,
-    )
-    .into_owned();
-    let here = text::cut(&format!("  {place}{scope}"), room, theme.ascii).into_owned();
+    );
+    let lead = if x == area.x { " " } else { "  " };
+    let here = text::cut(&format!("{lead}{place}{scope}"), room, theme.ascii).into_owned();
     let x = put(buffer, area, x, area.y, &here, Style::new());
     put(buffer, area, x + 3, area.y, &feed, style);
     let mut x = area
@@ -110,6 +119,27 @@ fn header(state: &State, clock: &Clock, buffer: &mut Buffer, area: Rect) {
     for (text, style) in right {
         x = put(buffer, area, x + 1, area.y, &text, style) + 1;
     }
+}
+
+/// A place within `room`, cut in its middle: of a path its end tells most, and its last part is never given up.
+fn end_of(place: &str, room: usize, ascii: bool) -> String {
+    let Some(start) = place.find('/').filter(|_| text::width(place) > room) else {
+        return place.to_owned();
+    };
+    let (lead, path) = place.split_at(start);
+    let mark = if ascii { ".." } else { "…" };
+    let mut shown = place.to_owned();
+    for (at, _) in path.match_indices('/') {
+        let end = path.get(at..).unwrap_or_default();
+        if end.len() == 1 {
+            break;
+        }
+        shown = format!("{lead}{mark}{end}");
+        if text::width(&shown) <= room {
+            break;
+        }
+    }
+    shown
 }
 
 /// How many rows, or how many of how many.

@@ -4,7 +4,7 @@ use crate::kargo::{
     Alias, ApprovalRequest, Freight, FreightAlias, FreightName, Phase, ProjectName, Promotion,
     PromotionName, Stage, StageName, StepKind, StepStatus, Timestamp, Uid,
     approval::{ApproverRule, RequestPhase, Response},
-    artifact::Origin,
+    artifact::{FreightReference, Origin},
     meta,
 };
 
@@ -214,6 +214,8 @@ pub struct FreightRow {
     pub origin: Origin,
     /// What it carries, one short text each: `app:2.3.1`, `repo@74291c2`.
     pub artifacts: Vec<String>,
+    /// The same whole, for telling what differs from other Freight.
+    pub reference: FreightReference,
     pub created_at: Option<Timestamp>,
     pub status: crate::kargo::freight::FreightStatus,
 }
@@ -228,6 +230,7 @@ impl FreightRow {
             alias: freight.alias(),
             origin: freight.origin.clone(),
             artifacts: freight_diff::labels(&freight.reference()),
+            reference: freight.reference(),
             created_at: freight.created_at(),
             status: freight.status.clone(),
         }

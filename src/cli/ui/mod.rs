@@ -3,6 +3,7 @@
 mod acts;
 mod detail;
 mod feeds;
+mod people;
 
 use tokio::sync::mpsc;
 
@@ -13,7 +14,7 @@ use super::{
     session,
 };
 use crate::{
-    cluster::{Connection, people},
+    cluster::{self, Connection},
     config::Folders,
     console::{
         self, How,
@@ -66,7 +67,18 @@ pub async fn open(
     let (effects, orders) = mpsc::channel(WAITING);
     let scope = session::scope(global, connection);
     let mut tasks = tokio::task::JoinSet::new();
-    feeds::start(&mut tasks, connection, &scope, &messages);
+    let (projects, seen) = mpsc::channel(WAITING);
+    feeds::start(
+        &mut tasks,
+        feeds::Wires {
+            connection,
+            scope: &scope,
+            to: &messages,
+            projects: &projects,
+        },
+    );
+    drop(projects);
+    tasks.spawn(people::follow(connection.clone(), seen, messages.clone()));
     tasks.spawn(acts::serve(
         connection.clone(),
         detail::Mirrors::of(global),
@@ -77,11 +89,11 @@ pub async fn open(
         tasks.spawn(happenings(executor.happenings(), messages.clone()));
     }
     let context = console::Context {
-        person: people::person(&connection.who),
+        person: cluster::people::person(&connection.who),
         place: connection.place.clone(),
         project: match &scope {
-            crate::cluster::find::Scope::Project(project) => Some(project.clone()),
-            crate::cluster::find::Scope::All => None,
+            cluster::find::Scope::Project(project) => Some(project.clone()),
+            cluster::find::Scope::All => None,
         },
         readonly,
         executing: executor.is_some(),

@@ -1,10 +1,12 @@
 //! Approve or reject: the change that is answered, a comment, and two buttons.
 
+pub mod draw;
+
 use crossterm::event::Event;
 use tui_textarea::{TextArea, WrapMode};
 
 use crate::{
-    kargo::approval::{ChangedFile, Decision},
+    kargo::approval::{Change, Decision},
     rules::rows::RequestRow,
 };
 
@@ -25,9 +27,9 @@ const MESSAGE_MAX: usize = 4 * 1024;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Focus {
+    Comment,
     Cancel,
     Answer,
-    Comment,
 }
 
 /// See the module.
@@ -43,6 +45,8 @@ pub struct AnswerDialog {
     pub focus: Focus,
     /// Why the answer was not taken.
     pub error: Option<String>,
+    /// The first line of the change in the window.
+    pub scroll: usize,
 }
 
 impl AnswerDialog {
@@ -61,6 +65,7 @@ impl AnswerDialog {
             comment,
             focus: Focus::Cancel,
             error: None,
+            scroll: 0,
         })));
     }
 
@@ -69,14 +74,13 @@ impl AnswerDialog {
         self.row.key()
     }
 
-    /// The files of exactly the change that is answered, once known.
-    pub fn files<'a>(&self, state: &'a State) -> &'a [ChangedFile] {
-        match state.request.of(&self.key()) {
-            Some(request) if request.spec.change.digest == self.row.digest => {
-                &request.spec.change.files
-            }
-            _ => &[],
-        }
+    /// Exactly the change that is answered, once known.
+    pub fn change<'a>(&self, state: &'a State) -> Option<&'a Change> {
+        state
+            .request
+            .of(&self.key())
+            .map(|request| &request.spec.change)
+            .filter(|change| change.digest == self.row.digest)
     }
 
     /// Why it cannot be answered any more, by what is known now.
@@ -126,7 +130,7 @@ impl AnswerDialog {
         if chord.is("esc") || chord.is("ctrl-c") {
             return Turn::Close(Vec::new());
         }
-        let order = [Focus::Cancel, Focus::Answer, Focus::Comment];
+        let order = [Focus::Comment, Focus::Cancel, Focus::Answer];
         let at = order
             .iter()
             .position(|focus| *focus == self.focus)
@@ -140,6 +144,7 @@ impl AnswerDialog {
         match self.focus {
             _ if chord.is("tab") => self.focus = step(1),
             _ if chord.is("shift-tab") => self.focus = step(2),
+            _ if chord.is("pgup") || chord.is("pgdn") => self.scroll(state, chord),
             Focus::Comment => {
                 if let Event::Key(key) = event {
                     self.comment.input(*key);
@@ -147,12 +152,35 @@ impl AnswerDialog {
             }
             Focus::Cancel if chord.is("enter") => return Turn::Close(Vec::new()),
             Focus::Answer if chord.is("enter") => return self.submit(state),
-            Focus::Cancel if chord.is("right") || chord.is("l") => self.focus = Focus::Answer,
-            Focus::Answer if chord.is("left") || chord.is("h") => self.focus = Focus::Cancel,
-            _ if chord.is("up") || chord.is("k") || chord.is("i") => self.focus = Focus::Comment,
-            _ => {}
+            Focus::Cancel if chord.is("right") => self.focus = Focus::Answer,
+            Focus::Answer if chord.is("left") => self.focus = Focus::Cancel,
+            // Whoever begins to type means the comment: the first letter must not be lost.
+            _ if chord.typed().is_some() => {
+                self.focus = Focus::Comment;
+                if let Event::Key(key) = event {
+                    self.comment.input(*key);
+                }
+            }
+            _ => self.scroll(state, chord),
         }
         Turn::Stay(Dialog::Answer(self))
+    }
+
+    /// Moves through the change that is answered.
+    fn scroll(&mut self, state: &State, chord: Chord) {
+        let (last, room) = draw::reach(state, self);
+        let page = room.saturating_sub(1).max(1);
+        let from = self.scroll.min(last);
+        self.scroll = match () {
+            () if chord.is("up") => from.saturating_sub(1),
+            () if chord.is("down") => from + 1,
+            () if chord.is("pgup") => from.saturating_sub(page),
+            () if chord.is("pgdn") => from + page,
+            () if chord.is("home") => 0,
+            () if chord.is("end") => last,
+            () => from,
+        }
+        .min(last);
     }
 
     fn submit(mut self: Box<Self>, state: &mut State) -> Turn {

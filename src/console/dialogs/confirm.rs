@@ -74,8 +74,9 @@ impl Confirm {
                 "A new Promotion of {freight} to {}/{}, from its first step.",
                 row.project, row.stage
             ),
-            "Gates ask again. The Stage's template of now is taken; if it is no longer".to_owned(),
-            "what this one was made from, the difference is shown first.".to_owned(),
+            "Gates ask again. The Stage's template of now is taken; if it is no longer what this one was made \
+             from, the difference is shown first."
+                .to_owned(),
         ];
         state.dialog = Some(Dialog::Confirm(Box::new(Self::of_retry(
             row.key(),

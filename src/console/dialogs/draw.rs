@@ -10,27 +10,22 @@ use ratatui::{
 use super::{
     super::{
         clock::Clock,
-        message::{FileCount, Key},
         state::{Scroll, State},
         text,
         theme::Theme,
         verdict,
-        widgets::{buttons, diff, page::Page, put},
+        widgets::{buttons, page::Page, put},
     },
-    Dialog,
-    answer::{AnswerDialog, Focus},
+    Dialog, answer,
     confirm::Confirm,
     promote::{Choice, Promote},
     quit::{CHOICES, Quit},
 };
 
-/// Files named in an answer's dialog; all of them are on the request's screen.
-const FILES_SHOWN: usize = 6;
-
 /// Draws the open dialog.
 pub fn draw(state: &State, dialog: &Dialog, clock: &Clock, buffer: &mut Buffer, area: Rect) {
     match dialog {
-        Dialog::Answer(dialog) => answer(state, dialog, clock, buffer, area),
+        Dialog::Answer(dialog) => answer::draw::draw(state, dialog, clock, buffer, area),
         Dialog::Confirm(dialog) => confirm(state, dialog, buffer, area),
         Dialog::Promote(dialog) => promote(state, dialog, buffer, area),
         Dialog::Quit(dialog) => quit(state, *dialog, buffer, area),
@@ -38,7 +33,13 @@ pub fn draw(state: &State, dialog: &Dialog, clock: &Clock, buffer: &mut Buffer, 
 }
 
 /// Clears a place in the middle for `height` lines within a frame; gives the room inside.
-fn frame(theme: Theme, title: &str, height: u16, buffer: &mut Buffer, area: Rect) -> Rect {
+pub(super) fn frame(
+    theme: Theme,
+    title: &str,
+    height: u16,
+    buffer: &mut Buffer,
+    area: Rect,
+) -> Rect {
     let width = area.width.min(100).saturating_sub(4);
     let height = (height + 2).min(area.height);
     let outer = Rect {
@@ -94,115 +95,12 @@ fn frame(theme: Theme, title: &str, height: u16, buffer: &mut Buffer, area: Rect
 }
 
 /// The lowest line of a dialog.
-fn last_line(inside: Rect) -> Rect {
+pub(super) fn last_line(inside: Rect) -> Rect {
     Rect {
         y: inside.bottom().saturating_sub(1),
         height: 1.min(inside.height),
         ..inside
     }
-}
-
-fn answer(state: &State, dialog: &AnswerDialog, clock: &Clock, buffer: &mut Buffer, area: Rect) {
-    let theme = state.theme();
-    let row = &dialog.row;
-    let inner = area.width.min(100).saturating_sub(6);
-    let mut page = Page::new(inner, theme);
-    page.text(
-        &format!("{} of {}/{}", row.step, row.project, row.promotion),
-        Style::new(),
-    );
-    let promotion = Key {
-        project: row.project.clone(),
-        name: row.promotion.to_string(),
-        uid: row.promotion_uid.clone(),
-    };
-    if let Some(promotion) = state.tables.promotions.get(&promotion) {
-        let name = state
-            .tables
-            .index
-            .freight_text(&promotion.project, &promotion.freight);
-        let change = verdict::freight_change(state, promotion).unwrap_or_default();
-        page.text(&format!("Freight {name}  {change}"), Style::new());
-    }
-    let digest: String = row.digest.chars().take(19).collect();
-    let counts = diff::summary(theme, row.files, row.added.into(), row.removed.into());
-    page.text(&format!("{counts}   digest {digest}"), theme.strong());
-    let files = dialog.files(state);
-    let first: Vec<FileCount> = files
-        .iter()
-        .take(FILES_SHOWN)
-        .map(FileCount::from)
-        .collect();
-    diff::files(&mut page, &first);
-    if files.len() > first.len() {
-        page.text(
-            &format!("and {} more", files.len() - first.len()),
-            theme.dim(),
-        );
-    }
-    if let Some(deadline) = row.deadline
-        && let Some(left) = clock.left(deadline)
-    {
-        page.text(&format!("{left} left"), theme.dim());
-    }
-    let closed = dialog.closed(state);
-    if let Some(why) = closed.as_ref().or(dialog.error.as_ref()) {
-        page.text(why, theme.bad());
-    }
-    let comment = 4;
-    let lines = u16::try_from(page.len()).unwrap_or(u16::MAX);
-    let title = format!("{} {}/{}?", dialog.verb(), row.project, row.stage);
-    let inside = frame(
-        theme,
-        &title,
-        lines.saturating_add(comment + 2),
-        buffer,
-        area,
-    );
-    let room = inside.height.saturating_sub(comment + 2);
-    page.draw(
-        buffer,
-        Rect {
-            height: lines.min(room),
-            ..inside
-        },
-        Scroll::default(),
-    );
-    let at = match dialog.focus {
-        Focus::Cancel => Some(0),
-        Focus::Answer => Some(1),
-        Focus::Comment => None,
-    };
-    let below = inside.y + lines.min(room);
-    let label = if dialog.focus == Focus::Comment {
-        "> comment"
-    } else {
-        "  comment (tab)"
-    };
-    put(buffer, inside, inside.x, below, label, theme.dim());
-    let box_height = comment.min(inside.bottom().saturating_sub(below + 2));
-    let field = Rect {
-        x: inside.x + 2,
-        y: below + 1,
-        width: inside.width.saturating_sub(4),
-        height: box_height,
-    };
-    if closed.is_none() && field.height > 0 && field.width > 0 {
-        let mut shown = dialog.comment.clone();
-        shown.set_cursor_line_style(Style::new());
-        shown.set_cursor_style(if dialog.focus == Focus::Comment {
-            theme.cursor()
-        } else {
-            Style::new()
-        });
-        (&shown).render(field, buffer);
-    }
-    let labels: &[&str] = if closed.is_none() {
-        &["Cancel", dialog.verb()]
-    } else {
-        &["Cancel"]
-    };
-    buttons::draw(buffer, last_line(inside), theme, labels, at);
 }
 
 fn confirm(state: &State, dialog: &Confirm, buffer: &mut Buffer, area: Rect) {
@@ -376,7 +274,8 @@ fn sure(
     for line in verdict::differs(state, stage, freight) {
         page.text(&line, theme.strong());
     }
-    if let Err(why) = verdict::availability(state, stage, freight) {
+    let unavailable = verdict::availability(state, stage, freight).err();
+    if let Some(why) = &unavailable {
         page.text(&format!("not available: {why}"), theme.bad());
     }
     if let Some(current) = &stage.current_promotion {
@@ -406,7 +305,11 @@ fn sure(
         buffer,
         last_line(inside),
         theme,
-        &["Cancel", "Promote"],
-        Some(usize::from(yes)),
+        if unavailable.is_none() {
+            &["Cancel", "Promote"]
+        } else {
+            &["Cancel"]
+        },
+        Some(usize::from(yes && unavailable.is_none())),
     );
 }

@@ -28,6 +28,14 @@ impl Dialog {
             Self::Answer(dialog) if dialog.focus == answer::Focus::Comment => &[
                 ("tab", "to the buttons"),
                 ("enter", "new line"),
+                ("pgdn", "the change"),
+                ("esc", "cancel"),
+            ],
+            Self::Answer(_) => &[
+                ("up down pgdn", "the change"),
+                ("a-z", "comment"),
+                ("tab", "next"),
+                ("enter", "choose"),
                 ("esc", "cancel"),
             ],
             Self::Promote(dialog) if !matches!(dialog.choice, promote::Choice::Sure { .. }) => &[

@@ -7,7 +7,7 @@ use super::{
         keymap::Chord,
         message::{Action, Effect, Row},
         state::{Pending, Place, State},
-        subject,
+        subject, verdict,
     },
     Dialog, Turn, moved,
 };
@@ -205,7 +205,8 @@ impl Promote {
         if chord.is("enter") && !yes || chord.is("q") {
             return Turn::Close(Vec::new());
         }
-        if chord.is("enter") {
+        let available = verdict::availability(state, &stage, &freight).is_ok();
+        if chord.is("enter") && available {
             let name = state
                 .tables
                 .index
@@ -219,7 +220,7 @@ impl Promote {
             };
             return Turn::Close(vec![Effect::Act { id, action }]);
         }
-        let yes = moved(usize::from(yes), 2, chord) == 1;
+        let yes = available && moved(usize::from(yes), 2, chord) == 1;
         self.choice = Choice::Sure {
             stage,
             freight,

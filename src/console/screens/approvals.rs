@@ -62,6 +62,7 @@ pub fn draw(state: &State, clock: &Clock, buffer: &mut Buffer, area: Rect) {
         .map(|row| cells(state, clock, row, wide))
         .collect();
     let cursor = (!rows.is_empty()).then(|| table.at().saturating_sub(table.offset()));
+    grid::snug(&mut columns, &rows);
     grid::draw(buffer, area, state.theme(), &columns, &rows, cursor);
     if rows.is_empty() {
         draw_empty(

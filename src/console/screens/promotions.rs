@@ -25,8 +25,8 @@ use super::{
 fn columns(state: &State, width: u16) -> Vec<(Field, Column)> {
     let kind = Kind::Promotions;
     let wide = |from: u16, usual: u16, more: u16| if width >= from { more } else { usual };
-    let stage = column("STAGE", wide(110, 15, 24));
-    let freight = column("FREIGHT", wide(110, 13, 18));
+    let stage = column("STAGE", wide(110, 16, 28));
+    let freight = column("FREIGHT", wide(110, 13, 20));
     let mut columns = vec![
         (
             Field::Phase,
@@ -44,7 +44,7 @@ fn columns(state: &State, width: u16) -> Vec<(Field, Column)> {
         ));
     }
     if width >= 56 {
-        columns.push((Field::Step, column("STEP", wide(110, 12, 18))));
+        columns.push((Field::Step, column("STEP", wide(110, 15, 24))));
     }
     columns.push((Field::Why, column("WHY", 0)));
     if width >= 150 {
@@ -104,8 +104,9 @@ pub fn draw(state: &State, clock: &Clock, buffer: &mut Buffer, area: Rect) {
                 .collect()
         })
         .collect();
-    let plain: Vec<Column> = columns.into_iter().map(|(_, column)| column).collect();
+    let mut plain: Vec<Column> = columns.into_iter().map(|(_, column)| column).collect();
     let cursor = (!rows.is_empty()).then(|| table.at().saturating_sub(table.offset()));
+    grid::snug(&mut plain, &rows);
     grid::draw(buffer, area, state.theme(), &plain, &rows, cursor);
     if rows.is_empty() {
         draw_empty(

@@ -22,7 +22,7 @@ use super::{
 pub fn draw(state: &State, clock: &Clock, buffer: &mut Buffer, area: Rect) {
     let (kind, table) = (Kind::Stages, &state.tables.stages);
     let wide = area.width >= 110;
-    let columns = [
+    let mut columns = [
         sorted(
             state,
             kind,
@@ -54,6 +54,7 @@ pub fn draw(state: &State, clock: &Clock, buffer: &mut Buffer, area: Rect) {
         .map(|row| cells(state, clock, row))
         .collect();
     let cursor = (!rows.is_empty()).then(|| table.at().saturating_sub(table.offset()));
+    grid::snug(&mut columns, &rows);
     grid::draw(buffer, area, state.theme(), &columns, &rows, cursor);
     if rows.is_empty() {
         draw_empty(state, kind, buffer, area, table.total(), "no Stages");

@@ -247,3 +247,60 @@ fn nothing_is_changed_in_read_only_mode() {
     play.keys("?:approve");
     assert!(!play.shows("say yes"));
 }
+
+#[test]
+fn typing_on_a_button_begins_the_comment_and_loses_nothing() {
+    let mut play = inbox(vec![request("shop", "prod", "p1", "gate")]);
+    play.keys("a<tab>fine<space>with<space>me<enter>hjkl<tab><tab><enter>");
+    let [Action::Approve(answer)] = &answers(play.took())[..] else {
+        panic!("one approval")
+    };
+    assert_eq!(answer.message, "fine with me\nhjkl");
+}
+
+#[test]
+fn the_dialog_shows_every_line_that_will_be_pushed() {
+    let row = request("shop", "prod", "p1", "gate");
+    let mut whole = whole_request(&row);
+    for n in 0..60 {
+        whole.spec.change.diff.push_str(&format!("+line {n}\n"));
+    }
+    let mut play = inbox(vec![row]);
+    play.keys("a").send(Message::Request(Box::new(whole)));
+    assert!(play.shows("-  tag: 2.3.0") && play.shows("+  tag: 2.3.1"));
+    assert!(play.shows("[ Cancel ]") && !play.shows("+line 59"));
+    let mut seen = play.lines().join("\n");
+    for _ in 0..8 {
+        play.keys("<pgdn>");
+        seen.push_str(&play.lines().join("\n"));
+    }
+    assert!(play.shows("+line 59") && play.shows("[ Cancel ]"));
+    assert!((0..60).all(|n| seen.contains(&format!("+line {n}"))));
+    play.keys("<up>");
+    assert!(!play.shows("+line 59"), "one line back from the end");
+    play.keys("<home>");
+    assert!(play.shows("-  tag: 2.3.0"));
+    play.keys("<enter>");
+    assert!(play.state.dialog.is_none(), "the cursor is still on Cancel");
+}
+
+#[test]
+fn the_inbox_opens_on_the_first_open_question() {
+    let at = |name: &str, phase| RequestRow {
+        phase,
+        ..request("shop", "prod", name, "gate")
+    };
+    let mut play = inbox(vec![
+        at("a", RequestPhase::Open),
+        at("b", RequestPhase::Open),
+    ]);
+    play.keys("1")
+        .feed(FeedEvent::Requests(Change::Upsert(vec![at(
+            "a",
+            RequestPhase::Approved,
+        )])));
+    play.keys("2a<tab><enter>");
+    assert!(
+        matches!(&answers(play.took())[..], [Action::Approve(answer)] if answer.request.as_str() == "b-gate")
+    );
+}

@@ -77,12 +77,12 @@ fn the_table_at_80_columns() {
     let lines = play(80, 24).lines();
     let expected = [
         " tidewaiter  prod-eu / all projects   ● live                        1 failed  5",
-        "   PHASE     STAGE           FREIGHT       STEP         WHY                AGE↓",
-        " ◐ Running   shop/uat        calm-otter    5/6 push     landing, 3rd of 7    2s",
-        " ◌ Pending   pay/prod        0123456       -            waits for its tu…    1m",
-        " ◔ Waiting   shop/prod       calm-otter    4/6 gate     1 of 2 approvals    12m",
-        " ✖ Failed    shop/test       0123456       2/6 update   key image.tga: n…   41m",
-        " ✔ Succeeded pay/uat         0123456       6/6                               3h",
+        "   PHASE     STAGE     FREIGHT    STEP       WHY                           AGE↓",
+        " ◐ Running   shop/uat  calm-otter 5/6 push   landing, 3rd of 7               2s",
+        " ◌ Pending   pay/prod  0123456    -          waits for its turn              1m",
+        " ◔ Waiting   shop/prod calm-otter 4/6 gate   1 of 2 approvals               12m",
+        " ✖ Failed    shop/test 0123456    2/6 update key image.tga: none            41m",
+        " ✔ Succeeded pay/uat   0123456    6/6                                        3h",
     ];
     assert_eq!(lines[..7], expected);
     assert!(lines[7..22].iter().all(String::is_empty));
@@ -101,7 +101,7 @@ fn a_long_place_leaves_room_for_project_and_news() {
     play.promotions(sample());
     assert_eq!(
         play.lines()[0],
-        " tidewaiter  local /very/long/path/to/… / all projects   ● live     1 failed  5"
+        " tidewaiter  local …/that/nobody/reads / all projects   ● live      1 failed  5"
     );
 }
 
@@ -283,7 +283,7 @@ fn what_is_not_known_is_a_dash_and_unknown_words_stay_c89() {
     }]);
     let row = &play.lines()[2];
     assert!(
-        row.starts_with(" ? Paused    shop/prod       -             -"),
+        row.starts_with(" ? Paused shop/prod -       -    there is no Stage"),
         "{row}"
     );
     assert!(row.ends_with(" -"), "{row}");
@@ -291,7 +291,7 @@ fn what_is_not_known_is_a_dash_and_unknown_words_stay_c89() {
     (bare.health, bare.created_at, bare.requests) = (String::new(), None, Vec::new());
     play.stages(vec![bare]).keys("3");
     assert!(
-        play.lines()[2].starts_with(" shop/prod          -                -"),
+        play.lines()[2].starts_with(" shop/prod -       -"),
         "{:?}",
         play.lines()[2]
     );
@@ -492,4 +492,43 @@ fn a_change_among_fifty_thousand_rows_costs_little_more_than_among_few_c88() {
     let (few, many) = (cost_of_a_change(1), cost_of_a_change(100));
     println!("50 changes, keys and pictures: {few:?} among 500 rows, {many:?} among 50,000");
     assert!(many < few * 20, "{few:?} {many:?}");
+}
+
+#[test]
+fn stages_stand_in_the_order_of_their_pipeline() {
+    let after = |name: &str, before: &str| {
+        let mut row = stage("shop", name);
+        row.requests[0].sources.direct = false;
+        row.requests[0].sources.stages = vec![before.into()];
+        row
+    };
+    let mut play = Play::new(80, 24);
+    play.stages(vec![
+        after("live", "qa"),
+        after("qa", "test"),
+        stage("shop", "test"),
+        stage("pay", "zoo"),
+    ])
+    .keys("3");
+    let names: Vec<String> = play.lines()[2..6]
+        .iter()
+        .map(|line| line.split_whitespace().next().unwrap().to_owned())
+        .collect();
+    assert_eq!(names, ["pay/zoo", "shop/test", "shop/qa", "shop/live"]);
+}
+
+#[test]
+fn the_end_of_a_long_place_is_never_given_up() {
+    let mut context = crate::console::fixtures::context();
+    context.place = "local /tmp/some/where/cluster".into();
+    context.executing = true;
+    let mut play = Play::with(context, 80, 24);
+    play.promotions(sample())
+        .requests(vec![crate::console::fixtures::request(
+            "shop", "prod", "p1", "gate",
+        )]);
+    let header = &play.lines()[0];
+    for said in ["local …/where/cluster / all projects", "● live", "1 failed"] {
+        assert!(header.contains(said), "no {said} in {header}");
+    }
 }

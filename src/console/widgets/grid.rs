@@ -56,6 +56,20 @@ impl Cell {
     }
 }
 
+/// Takes from every column the room that neither its name nor any row in the window needs; the column that takes
+/// what is left over gets it.
+pub fn snug(columns: &mut [Column], rows: &[Vec<Cell>]) {
+    for (index, column) in columns.iter_mut().enumerate() {
+        let head = text::width(column.head) + usize::from(column.sorted.is_some());
+        let widest = rows
+            .iter()
+            .filter_map(|row| row.get(index))
+            .map(|cell| text::width(&cell.text))
+            .fold(head, usize::max);
+        column.width = column.width.min(u16::try_from(widest).unwrap_or(u16::MAX));
+    }
+}
+
 /// Draws the table; `rows` are those in the window, `cursor` is one of them.
 pub fn draw(
     buffer: &mut Buffer,
