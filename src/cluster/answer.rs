@@ -25,22 +25,17 @@ pub async fn check(
     message: &str,
 ) -> Result<(), Error> {
     let project = request.project();
-    let refuse = |why: String| {
+    let refuse = |kind: Kind, why: String| {
         let gate = format!(
             "gate {} of {project}/{}",
             request.spec.step, request.spec.promotion.name
         );
-        Err(Error::new(
-            Kind::Forbidden,
-            format!("cannot answer {gate}"),
-            why,
-        ))
+        Err(Error::new(kind, format!("cannot answer {gate}"), why))
     };
     if message.len() > COMMENT_MAX {
-        return refuse(format!(
-            "the comment has {} bytes; at most {COMMENT_MAX} are kept",
-            message.len()
-        ));
+        let length = message.len();
+        let why = format!("the comment has {length} bytes; at most {COMMENT_MAX} are kept");
+        return refuse(Kind::Invalid, why);
     }
     let directory = people::directory(client, &project).await;
     let person = people::person(who);
@@ -52,7 +47,7 @@ pub async fn check(
         Timestamp::now(),
     ) {
         Ok(()) => Ok(()),
-        Err(reason) => refuse(reason.to_string()),
+        Err(reason) => refuse(Kind::Forbidden, reason.to_string()),
     }
 }
 

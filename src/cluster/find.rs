@@ -89,6 +89,10 @@ where
     K: Resource,
 {
     let doing = || format!("cannot find {noun} {typed:?} in {}", scope.describe());
+    // Every name starts with nothing.
+    if typed.is_empty() {
+        return Err(Error::new(Kind::Invalid, doing(), "the name is empty"));
+    }
     let exact = |object: &K| names(object).iter().any(|name| name == typed);
     let begins = |object: &K| names(object).iter().any(|name| name.starts_with(typed));
     let mut hits: Vec<K> = Vec::new();

@@ -16,7 +16,7 @@ use kube::{
 use serde::de::DeserializeOwned;
 
 use super::error::kind_of;
-use crate::cluster::Kind;
+use crate::cluster::{Error, Kind};
 
 /// What happened to a kind.
 #[derive(Clone, Debug, PartialEq)]
@@ -85,14 +85,28 @@ where
             .backoff(Pauses::default())
             .boxed()
     };
-    let first = begin();
-    stream::unfold((first, begin), |(mut running, begin)| async move {
-        let event = running.next().await?;
-        if matches!(&event, Err(watcher::Error::WatchStartFailed(kube::Error::Api(status))) if status.code == 410)
-        {
+    let first = (begin(), Pauses::default(), None);
+    stream::unfold((first, begin), |(state, begin)| async move {
+        let (mut running, mut pauses, pause) = state;
+        if let Some(pause) = pause {
+            tokio::time::sleep(pause).await;
             running = begin();
         }
-        Some((event, (running, begin)))
+        let event = running.next().await?;
+        let pause = match &event {
+            Err(watcher::Error::WatchStartFailed(kube::Error::Api(status)))
+                if status.code == 410 =>
+            {
+                pauses.next()
+            }
+            // The list that comes before each such watch works; only what a watch brings shows that one started.
+            Ok(Event::Apply(_) | Event::Delete(_)) => {
+                pauses.reset();
+                None
+            }
+            _ => None,
+        };
+        Some((event, ((running, pauses, pause), begin)))
     })
 }
 
@@ -108,7 +122,17 @@ fn failure<R>(error: &watcher::Error) -> Change<R> {
         Some((Kind::Forbidden, message)) => Change::Forbidden(message),
         Some((Kind::Absent, message)) => Change::Absent(message),
         Some((_, message)) => Change::Stale(message),
-        None => Change::Stale(error.to_string()),
+        None => Change::Stale(reason(error)),
+    }
+}
+
+/// The reason without kube's wrappers.
+fn reason(error: &watcher::Error) -> String {
+    match error {
+        watcher::Error::InitialListFailed(inner)
+        | watcher::Error::WatchStartFailed(inner)
+        | watcher::Error::WatchFailed(inner) => Error::from_kube("", inner).why,
+        other => other.to_string(),
     }
 }
 
