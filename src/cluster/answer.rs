@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use kube::{Api, Client, api::PostParams};
 
-use super::{Error, Kind, error::Doing, people};
+use super::{Error, Kind, error::Doing, limit, people};
 use crate::{
     kargo::{
         Approval, ApprovalRequest, Timestamp,
@@ -92,20 +92,12 @@ pub async fn verdict(
     limit: Duration,
 ) -> Result<Option<ApprovalStatus>, Error> {
     let api: Api<Approval> = Api::namespaced(client.clone(), approval.project().as_str());
-    let end = tokio::time::Instant::now() + limit;
-    let mut pause = Duration::from_millis(20);
-    loop {
+    limit::poll(limit, || async {
         let now = api
             .get(approval.name())
             .await
             .doing(|| format!("cannot get approval {}", approval.name()))?;
-        if now.status.counted.is_some() {
-            return Ok(Some(now.status));
-        }
-        if tokio::time::Instant::now() + pause > end {
-            return Ok(None);
-        }
-        tokio::time::sleep(pause).await;
-        pause = (pause * 2).min(Duration::from_millis(500));
-    }
+        Ok(now.status.counted.is_some().then_some(now.status))
+    })
+    .await
 }

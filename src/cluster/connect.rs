@@ -226,8 +226,9 @@ async fn to_local(dir: PathBuf, as_whom: &Impersonate) -> Result<Connection, Err
         Error::new(
             Kind::Unreachable,
             format!("cannot open the local cluster in {}", dir.display()),
-            error.to_string(),
+            super::error::chain(&error),
         )
+        .hint("Name a folder of your own with --local; it is made if it is not there")
     })?;
     Ok(Connection {
         client: attached.client.clone(),

@@ -172,7 +172,7 @@ fn clean(message: &str) -> String {
 }
 
 /// The innermost texts of an error chain; kube's outer ones only name their own types.
-fn chain(error: &dyn std::error::Error) -> String {
+pub(super) fn chain(error: &dyn std::error::Error) -> String {
     let mut texts: Vec<String> = Vec::new();
     let mut next = Some(error);
     while let Some(error) = next {

@@ -6,6 +6,8 @@ use http::{Request, Response};
 use http_body_util::BodyExt;
 use kube::{Client, client::Body};
 
+use super::Error;
+
 /// The limit where none is given: long enough for the slowest list, short enough that nothing hangs for ever.
 pub const USUAL: Duration = Duration::from_secs(60);
 
@@ -44,6 +46,25 @@ async fn whole(client: &Client, request: Request<Body>) -> Result<Response<Body>
 fn is_watch(request: &Request<Body>) -> bool {
     let query = request.uri().query().unwrap_or_default();
     query.split('&').any(|pair| pair == "watch=true")
+}
+
+/// Looks again and again, with growing pauses, until there is something to see; none where `limit` is over first.
+pub async fn poll<T, F>(limit: Duration, look: impl Fn() -> F) -> Result<Option<T>, Error>
+where
+    F: Future<Output = Result<Option<T>, Error>>,
+{
+    let end = tokio::time::Instant::now() + limit;
+    let mut pause = Duration::from_millis(20);
+    loop {
+        if let Some(seen) = look().await? {
+            return Ok(Some(seen));
+        }
+        if tokio::time::Instant::now() + pause > end {
+            return Ok(None);
+        }
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(Duration::from_millis(500));
+    }
 }
 
 /// A limit as people type it: `300ms`, `15s`.
