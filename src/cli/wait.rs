@@ -57,7 +57,7 @@ async fn wait(
     while let Some(change) = changes.next().await {
         let good = !matches!(
             change,
-            Change::Stale(_) | Change::Forbidden(_) | Change::Absent(_)
+            Change::Listing | Change::Stale(_) | Change::Forbidden(_) | Change::Absent(_)
         );
         if good {
             failing_since = None;

@@ -4,14 +4,13 @@
 
 use std::{fmt::Debug, time::Duration};
 
-use futures::{Stream, StreamExt, stream};
+use futures::{
+    Stream, StreamExt,
+    stream::{self, BoxStream},
+};
 use kube::{
     Api, Resource,
-    runtime::{
-        WatchStreamExt,
-        utils::Backoff,
-        watcher::{self, Event},
-    },
+    runtime::watcher::{self, Event},
 };
 use serde::de::DeserializeOwned;
 
@@ -80,34 +79,40 @@ pub fn objects<K>(
 where
     K: Resource + Clone + Debug + DeserializeOwned + Send + 'static,
 {
-    let begin = move || {
-        watcher::watcher(api.clone(), config.clone().page_size(PAGE))
-            .backoff(Pauses::default())
-            .boxed()
-    };
-    let first = (begin(), Pauses::default(), None);
+    let begin = move || watcher::watcher(api.clone(), config.clone().page_size(PAGE)).boxed();
+    let first = (begin(), Pauses::default(), Pauses::default());
     stream::unfold((first, begin), |(state, begin)| async move {
-        let (mut running, mut pauses, pause) = state;
-        if let Some(pause) = pause {
-            tokio::time::sleep(pause).await;
-            running = begin();
-        }
+        let (mut running, mut pauses, mut starts) = state;
         let event = running.next().await?;
-        let pause = match &event {
+        match &event {
             Err(watcher::Error::WatchStartFailed(kube::Error::Api(status)))
                 if status.code == 410 =>
             {
-                pauses.next()
+                running = delayed(starts.next(), begin());
             }
-            // The list that comes before each such watch works; only what a watch brings shows that one started.
+            Err(_) => running = delayed(pauses.next(), running),
+            // That a list begins shows nothing yet: kube says so before it asks.
+            Ok(Event::Init) => {}
+            Ok(Event::InitApply(_) | Event::InitDone) => pauses = Pauses::default(),
+            // Lists work although no watch can start; what a watch brings shows that one did.
             Ok(Event::Apply(_) | Event::Delete(_)) => {
-                pauses.reset();
-                None
+                (pauses, starts) = (Pauses::default(), Pauses::default());
             }
-            _ => None,
-        };
-        Some((event, ((running, pauses, pause), begin)))
+        }
+        Some((event, ((running, pauses, starts), begin)))
     })
+}
+
+/// The stream, asked no sooner than after the pause.
+fn delayed<T: Send + 'static>(
+    pause: Option<Duration>,
+    events: BoxStream<'static, T>,
+) -> BoxStream<'static, T> {
+    let pause = tokio::time::sleep(pause.unwrap_or(LONGEST_PAUSE));
+    stream::once(pause)
+        .flat_map(move |()| stream::empty())
+        .chain(events)
+        .boxed()
 }
 
 fn failure<R>(error: &watcher::Error) -> Change<R> {
@@ -160,11 +165,5 @@ impl Iterator for Pauses {
         let pause = self.next;
         self.next = (pause * 2).min(LONGEST_PAUSE);
         Some(pause)
-    }
-}
-
-impl Backoff for Pauses {
-    fn reset(&mut self) {
-        *self = Self::default();
     }
 }
