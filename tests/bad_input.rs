@@ -327,3 +327,86 @@ fn a_stage_deleted_while_its_promotion_waits() {
     });
     drop(executor);
 }
+
+#[test]
+fn nonsense_on_the_command_line_changes_nothing_and_says_why() {
+    let world = World::new();
+    let promotion = run_steps(
+        &world,
+        "- uses: wait-for-approval\n  as: gate\n  config: {}\n",
+    );
+    let name = promotion["metadata"]["name"].as_str().unwrap();
+    let long = "x".repeat(4097);
+    let table: &[(&[&str], i32, &str)] = &[
+        // An empty name is not the only promotion that there is.
+        (&["abort", ""], 2, "PROMOTION"),
+        (&["approve", ""], 2, "PROMOTION"),
+        (&["describe", "promotion", ""], 2, "NAME"),
+        (&["get", "promotions", ""], 2, "NAME"),
+        (&["promote", "--stage", "", "--origin", "w"], 2, "--stage"),
+        (&["get", "stages", "-n", ""], 2, "lower-case"),
+        (&["get", "stages", "-n", "a/../b"], 2, "lower-case"),
+        (&["abort", "p/x"], 4, "\"p/x\""),
+        (&["abort", "x\u{1b}[31m"], 4, "x\\u{1b}[31m"),
+        (&["approve", name, "-m", &long], 2, "4097 bytes"),
+        (
+            &["approve", name, "--step", "other"],
+            4,
+            "\"other\" asks nothing",
+        ),
+        (&["get", "stages", "-o", "nonsense"], 2, "wide"),
+        (&["get", "freight", "nope"], 4, "hint: See what there is"),
+        (&["apply", "-f", "/nowhere.yaml"], 4, "/nowhere.yaml"),
+    ];
+    for (args, code, word) in table {
+        let ran = world.run(args).exits(*code);
+        assert!(ran.stderr.contains(word), "{args:?}: {}", ran.stderr);
+    }
+    assert_eq!(world.promotion(name)["status"]["phase"], "Running");
+    assert_eq!(world.get(&["approvals"])["items"], serde_json::json!([]));
+}
+
+#[test]
+fn a_place_that_is_no_local_cluster_is_named_with_the_reason() {
+    let world = World::new();
+    let file = world.path().join("file");
+    fs::write(&file, "x").unwrap();
+    let place = file.display().to_string();
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_tidewaiter"))
+        .env("HOME", world.path().join("home"))
+        .args(["--local", &place, "get", "stages"])
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(5), "{said}");
+    assert!(
+        said.contains(&place) && said.contains("(os error") && said.contains("--local"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_password_in_an_address_is_told_to_nobody() {
+    let world = World::new();
+    let steps = set_key(
+        Path::new("http://u:s3cret@127.0.0.1:9/o/r"),
+        "a.yaml",
+        "tag",
+    );
+    world.apply(&(project("p") + &stage("p", "s", &steps)));
+    let freight = world.freight("p", "1.2.3");
+    let name = world.promote("p", "s", &freight);
+    let mut command = world.command(&["run", "--until-idle"]);
+    let output = command.env("TIDEWAITER_LOG", "trace").output().unwrap();
+    let ran = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+    let promotion = world.promotion(&name);
+    ends(&promotion, "Errored", &["127.0.0.1:9"]);
+    let told = world.run(&["describe", "promotion", &name]).exits(0).stdout;
+    let table = world
+        .run(&["get", "promotions", "-o", "wide"])
+        .exits(0)
+        .stdout;
+    for text in [&ran, &told, &table, &promotion["status"].to_string()] {
+        assert!(!text.contains("s3cret"), "{text}");
+    }
+}

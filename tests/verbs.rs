@@ -239,6 +239,87 @@ fn a_second_terminal_works_beside_the_executor() {
         .run(&["approve", &name, "--as", "eve", "--as-group", "leads"])
         .exits(3);
     assert!(late.stderr.contains("approved already"), "{}", late.stderr);
+
+    // The record outlives what it is about.
+    support::delete(&world, "shop", "promotions", &name);
+    until("the deletion", || {
+        (world.run(&["get", "promotions", &name]).code == Some(4)).then_some(())
+    });
+    let answers = world.get(&["approvals"]);
+    let ann = answers["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|answer| answer["spec"]["user"] == "ann" && answer["status"]["counted"] == true)
+        .expect("ann's answer");
+    assert_eq!(ann["spec"]["message"], "fine\nby 🐙 me");
+    assert_eq!(ann["spec"]["decision"], "Approve");
+    let at = ann["status"]["at"].as_str().unwrap();
+    assert!(at.starts_with("20") && at.ends_with('Z'), "{at}");
+}
+
+#[test]
+fn promoting_downstream_prints_what_was_made_although_another_failed() {
+    let (world, _) = shop();
+    let after = |name: &str, soak: &str| {
+        stage(
+            "shop",
+            name,
+            "- uses: compose-output\n  as: o\n  config: {a: 1}\n",
+        )
+        .replace(
+            "sources: {direct: true}",
+            &format!("sources: {{stages: [test]{soak}}}"),
+        )
+    };
+    world.apply(&(after("a-late", ", requiredSoakTime: 1h") + &after("b-now", "")));
+    let freight = world.freight("shop", "1.0.0");
+    let downstream = |what: [&str; 2]| {
+        let args = [
+            "promote",
+            "--stage",
+            "test",
+            "--downstream",
+            what[0],
+            what[1],
+        ];
+        world.run(&args)
+    };
+    // Not verified in test yet: nothing is made, and each refusal is told.
+    let none = downstream(["--freight", &freight]).exits(1);
+    assert_eq!(none.stdout, "");
+    assert!(none.stderr.contains("a-late") && none.stderr.contains("b-now"));
+
+    world.promote("shop", "test", &freight);
+    world.until_idle();
+    let some = downstream(["--freight-alias", "v1-0-0"]).exits(1);
+    assert!(
+        some.stdout.starts_with("promotion/b-now."),
+        "{}",
+        some.stdout
+    );
+    assert_eq!(some.stdout.lines().count(), 1);
+    assert!(some.stderr.contains("a-late"), "{}", some.stderr);
+
+    let newest = world
+        .run(&["promote", "--stage", "test", "--origin", "w"])
+        .exits(0);
+    let name = newest
+        .stdout
+        .trim()
+        .trim_start_matches("promotion/")
+        .to_owned();
+    assert_eq!(world.promotion(&name)["spec"]["freight"], freight.as_str());
+    world
+        .run(&[
+            "promote",
+            "--stage",
+            "b-now",
+            "--downstream",
+            "--origin",
+            "w",
+        ])
+        .exits(4);
 }
 
 #[test]

@@ -1,56 +1,42 @@
 //! `abort` and `refresh`: annotations on a Promotion, as Kargo reads them.
 
 use super::{
-    Done, Exit, Failure,
+    Done, Exit,
     args::{Global, Named},
-    output, permitted, session,
+    executor, output, permitted, session,
 };
-use crate::{
-    cluster::{Connection, act, find},
-    rules::{permissions::Action, rows::PromotionRow},
-};
+use crate::{cluster::act, rules::permissions::Action};
 
 /// Asks for the end of a promotion.
 pub async fn abort(global: &Global, args: &Named) -> Done {
     let connection = session::connect(global).await?;
-    let promotion = find::promotion(
-        &connection.client,
-        &session::scope(global, &connection),
-        &args.promotion,
-    )
-    .await?;
+    let promotion =
+        permitted::promotion(global, &connection, &args.promotion, Action::Abort).await?;
     let (project, name) = (promotion.project(), promotion.promotion_name());
-    allowed(Action::Abort, &PromotionRow::of(&promotion), &connection)?;
     act::abort(&connection.client, &project, &name).await?;
     output::print(&format!("promotion/{name} abort requested\n"))?;
     Ok(Exit::Done)
 }
 
-/// Asks for another look at a promotion.
+/// Asks for another look at a promotion, and says what came of it where an executor is at work.
 pub async fn refresh(global: &Global, args: &Named) -> Done {
     let connection = session::connect(global).await?;
-    let promotion = find::promotion(
-        &connection.client,
-        &session::scope(global, &connection),
-        &args.promotion,
-    )
-    .await?;
+    let promotion =
+        permitted::promotion(global, &connection, &args.promotion, Action::Refresh).await?;
     let (project, name) = (promotion.project(), promotion.promotion_name());
-    allowed(Action::Refresh, &PromotionRow::of(&promotion), &connection)?;
-    act::refresh(&connection.client, &project, &name).await?;
-    output::print(&format!("promotion/{name} refresh requested\n"))?;
+    let token = act::refresh(&connection.client, &project, &name).await?;
+    let patience = executor::patience(&connection).await?;
+    let line = match act::refreshed(&connection.client, &promotion, &token, patience).await? {
+        Some(now) => {
+            let message = output::visible(&now.status.message);
+            let line = format!("promotion/{name} refreshed: {} {message}", now.status.phase);
+            line.trim_end().to_owned()
+        }
+        None if patience.is_zero() => {
+            format!("promotion/{name} refresh requested; no executor runs")
+        }
+        None => format!("promotion/{name} refresh requested; nobody has looked at it yet"),
+    };
+    output::print(&format!("{line}\n"))?;
     Ok(Exit::Done)
-}
-
-fn allowed(action: Action, row: &PromotionRow, connection: &Connection) -> Result<(), Failure> {
-    permitted::on_promotion(action, row, connection).map_err(|why| {
-        let verb = format!("{action:?}").to_lowercase();
-        Failure::new(
-            Exit::Refused,
-            format!(
-                "cannot {verb} promotion {}/{}: {why}",
-                row.project, row.name
-            ),
-        )
-    })
 }

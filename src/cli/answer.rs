@@ -1,7 +1,5 @@
 //! `approve` and `reject`: an answer to a gate; `approve --freight` is Kargo's Freight approval.
 
-use std::time::Duration;
-
 use super::{
     Done, Exit, Failure,
     args::{Approve, Global, Reject},
@@ -10,13 +8,10 @@ use super::{
 use crate::{
     cluster::{Connection, act, answer, find},
     kargo::{
-        ApprovalRequest, Promotion, StageName,
+        ApprovalRequest, StageName,
         approval::{CountReason, Decision, RequestPhase},
     },
 };
-
-/// How long to wait for the executor's word on an answer.
-const VERDICT: Duration = Duration::from_secs(5);
 
 /// Says yes.
 pub async fn approve(global: &Global, args: &Approve) -> Done {
@@ -82,12 +77,15 @@ async fn to_gate(
     decision: Decision,
 ) -> Done {
     let client = &connection.client;
-    let promotion = find::promotion(client, &session::scope(global, connection), typed).await?;
-    let request = choose(
-        &promotion,
-        find::requests_of(client, &promotion).await?,
-        step,
-    )?;
+    let scope = session::scope(global, connection);
+    let requests = find::gates(client, &scope, typed).await?;
+    if requests.is_empty() {
+        // Only for a better word: it is not there, or it asks nothing.
+        let promotion = find::promotion(client, &scope, typed).await?;
+        let (project, name) = (promotion.project(), promotion.name());
+        return Err(nothing(&format!("{project}/{name}"), name, step));
+    }
+    let request = choose(requests, step)?;
     let message = message.unwrap_or_default();
     answer::check(client, &request, &connection.who, decision, message).await?;
     let digest = request.spec.change.digest.clone();
@@ -103,15 +101,10 @@ async fn to_gate(
     let gate = format!(
         "gate {} of {}/{}",
         request.spec.step,
-        promotion.project(),
-        promotion.name()
+        request.project(),
+        request.spec.promotion.name
     );
-    // On a local cluster it is known when nobody is there to count.
-    let patience = if connection.local.is_some() && !executor::runs(connection).await? {
-        Duration::ZERO
-    } else {
-        VERDICT
-    };
+    let patience = executor::patience(connection).await?;
     let Some(verdict) = answer::verdict(client, &stored, patience).await? else {
         let next = if patience.is_zero() {
             "it counts as soon as an executor runs"
@@ -151,16 +144,14 @@ fn past(decision: Decision) -> &'static str {
 }
 
 /// The request that is meant: the open one, by step where there are several; else the last, whose end is told.
-fn choose(
-    promotion: &Promotion,
-    requests: Vec<ApprovalRequest>,
-    step: Option<&str>,
-) -> Result<ApprovalRequest, Failure> {
-    let doing = format!(
-        "cannot answer promotion {}/{}",
-        promotion.project(),
-        promotion.name()
-    );
+fn choose(requests: Vec<ApprovalRequest>, step: Option<&str>) -> Result<ApprovalRequest, Failure> {
+    let (full, name) = requests
+        .first()
+        .map(|request| {
+            let name = request.spec.promotion.name.to_string();
+            (format!("{}/{name}", request.project()), name)
+        })
+        .unwrap_or_default();
     let mut meant: Vec<ApprovalRequest> = requests
         .into_iter()
         .filter(|request| step.is_none_or(|step| request.spec.step == step))
@@ -173,26 +164,35 @@ fn choose(
         .collect();
     match open.as_slice() {
         [only] => Ok(meant.swap_remove(*only)),
-        [] => meant.pop().ok_or_else(|| {
-            let why = step.map_or_else(
-                || "it asks nothing".to_owned(),
-                |step| format!("its step {step:?} asks nothing"),
-            );
-            Failure::new(Exit::NotFound, format!("{doing}: {why}")).hint(format!(
-                "See where it is: tidewaiter describe promotion {}",
-                promotion.name()
-            ))
-        }),
+        [] => meant.pop().ok_or_else(|| nothing(&full, &name, step)),
         _ => {
-            let steps: Vec<&str> = meant
+            let steps: Vec<&str> = open
                 .iter()
+                .filter_map(|index| meant.get(*index))
                 .map(|request| request.spec.step.as_str())
                 .collect();
             Err(Failure::new(
                 Exit::Usage,
-                format!("{doing}: several gates are open: {}", steps.join(", ")),
+                format!(
+                    "cannot answer promotion {full}: several gates are open: {}",
+                    steps.join(", ")
+                ),
             )
             .hint("Name one with --step"))
         }
     }
+}
+
+fn nothing(full: &str, name: &str, step: Option<&str>) -> Failure {
+    let why = step.map_or_else(
+        || "it asks nothing".to_owned(),
+        |step| format!("its step {step:?} asks nothing"),
+    );
+    Failure::new(
+        Exit::NotFound,
+        format!("cannot answer promotion {full}: {why}"),
+    )
+    .hint(format!(
+        "See where it is: tidewaiter describe promotion {name}"
+    ))
 }

@@ -51,8 +51,10 @@ fn read(file: &Path) -> Result<Vec<Value>, Failure> {
 
 /// The objects of a stream of documents; Lists are opened, empty documents left out.
 pub fn parse(text: &str) -> Result<Vec<Value>, String> {
-    let documents: Vec<Value> =
-        serde_saphyr::from_multiple(text).map_err(|error| error.to_string())?;
+    let documents: Vec<Value> = serde_saphyr::from_multiple(text).map_err(|error| {
+        let text = error.to_string();
+        text.strip_prefix("error: ").unwrap_or(&text).to_owned()
+    })?;
     let mut objects = Vec::new();
     for document in documents {
         match document {

@@ -2,9 +2,9 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand, ValueEnum, builder::NonEmptyStringValueParser};
 
-use crate::rules::durations::GoDuration;
+use crate::{cluster::answer::COMMENT_MAX, rules::durations::GoDuration};
 
 /// Watch, approve and run Kargo promotions.
 #[derive(Debug, Parser)]
@@ -44,14 +44,15 @@ pub struct Global {
         visible_short_alias = 'p',
         visible_alias = "project",
         global = true,
-        value_name = "PROJECT"
+        value_name = "PROJECT",
+        value_parser = project
     )]
     pub namespace: Option<String>,
     /// All projects
     #[arg(short = 'A', long, global = true, conflicts_with = "namespace")]
     pub all_namespaces: bool,
     /// User to act as
-    #[arg(long = "as", global = true, value_name = "USER")]
+    #[arg(long = "as", global = true, value_name = "USER", value_parser = NonEmptyStringValueParser::new())]
     pub as_user: Option<String>,
     /// Group to act in; may be repeated
     #[arg(
@@ -149,7 +150,7 @@ pub struct Ui {
     #[arg(long)]
     pub execute: bool,
     /// Shard to execute
-    #[arg(long, value_name = "NAME", requires = "execute")]
+    #[arg(long, value_name = "NAME", requires = "execute", value_parser = NonEmptyStringValueParser::new())]
     pub shard: Option<String>,
     /// Offer nothing that changes anything
     #[arg(long, conflicts_with = "execute")]
@@ -173,6 +174,7 @@ pub struct Get {
     /// What to list
     pub noun: Noun,
     /// One object's name (or a Freight's alias)
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
     pub name: Option<String>,
     /// Form of the output
     #[arg(short, long, value_enum, default_value_t)]
@@ -184,7 +186,7 @@ pub struct Get {
     #[arg(long)]
     pub no_headers: bool,
     /// Only promotions, requests or freight of this Stage
-    #[arg(long, value_name = "STAGE")]
+    #[arg(long, value_name = "STAGE", value_parser = NonEmptyStringValueParser::new())]
     pub stage: Option<String>,
 }
 
@@ -195,6 +197,7 @@ pub struct Describe {
     #[arg(value_parser = ["promotion", "promotions", "promo"])]
     pub noun: String,
     /// Its name; the start is enough where it is unique
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
     pub name: String,
 }
 
@@ -203,16 +206,16 @@ pub struct Describe {
 #[command(group = clap::ArgGroup::new("what").required(true))]
 pub struct Promote {
     /// The Stage to promote to
-    #[arg(long, value_name = "STAGE")]
+    #[arg(long, value_name = "STAGE", value_parser = NonEmptyStringValueParser::new())]
     pub stage: String,
     /// Freight by name; the start is enough where it is unique
-    #[arg(long, value_name = "NAME", group = "what")]
+    #[arg(long, value_name = "NAME", group = "what", value_parser = NonEmptyStringValueParser::new())]
     pub freight: Option<String>,
     /// Freight by alias
-    #[arg(long, value_name = "ALIAS", group = "what")]
+    #[arg(long, value_name = "ALIAS", group = "what", value_parser = NonEmptyStringValueParser::new())]
     pub freight_alias: Option<String>,
     /// The newest Freight of this Warehouse that is available
-    #[arg(long, value_name = "WAREHOUSE", group = "what")]
+    #[arg(long, value_name = "WAREHOUSE", group = "what", value_parser = NonEmptyStringValueParser::new())]
     pub origin: Option<String>,
     /// To the Stages after STAGE instead of to STAGE itself
     #[arg(long)]
@@ -232,19 +235,19 @@ pub struct Promote {
 #[derive(Clone, Debug, Args)]
 pub struct Approve {
     /// The promotion whose gate is answered; the start is enough where it is unique
-    #[arg(required_unless_present = "freight", conflicts_with = "freight")]
+    #[arg(required_unless_present = "freight", conflicts_with = "freight", value_parser = NonEmptyStringValueParser::new())]
     pub promotion: Option<String>,
     /// The gate's alias, where several are open
-    #[arg(long, value_name = "ALIAS", conflicts_with = "freight")]
+    #[arg(long, value_name = "ALIAS", conflicts_with = "freight", value_parser = NonEmptyStringValueParser::new())]
     pub step: Option<String>,
     /// Comment to be recorded
-    #[arg(short, long, value_name = "TEXT", conflicts_with = "freight")]
+    #[arg(short, long, value_name = "TEXT", conflicts_with = "freight", value_parser = comment)]
     pub message: Option<String>,
     /// Freight to be made available to a Stage, by name or alias
-    #[arg(long, value_name = "NAME", requires = "stage")]
+    #[arg(long, value_name = "NAME", requires = "stage", value_parser = NonEmptyStringValueParser::new())]
     pub freight: Option<String>,
     /// The Stage that the Freight is approved for
-    #[arg(long, value_name = "STAGE", requires = "freight")]
+    #[arg(long, value_name = "STAGE", requires = "freight", value_parser = NonEmptyStringValueParser::new())]
     pub stage: Option<String>,
 }
 
@@ -252,12 +255,13 @@ pub struct Approve {
 #[derive(Clone, Debug, Args)]
 pub struct Reject {
     /// The promotion whose gate is answered; the start is enough where it is unique
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
     pub promotion: String,
     /// The gate's alias, where several are open
-    #[arg(long, value_name = "ALIAS")]
+    #[arg(long, value_name = "ALIAS", value_parser = NonEmptyStringValueParser::new())]
     pub step: Option<String>,
     /// Comment to be recorded
-    #[arg(short, long, value_name = "TEXT")]
+    #[arg(short, long, value_name = "TEXT", value_parser = comment)]
     pub message: Option<String>,
 }
 
@@ -265,6 +269,7 @@ pub struct Reject {
 #[derive(Clone, Debug, Args)]
 pub struct Retry {
     /// The promotion to repeat; the start is enough where it is unique
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
     pub promotion: String,
     /// Go on although the Stage's template differs from what was run
     #[arg(long)]
@@ -278,6 +283,7 @@ pub struct Retry {
 #[derive(Clone, Debug, Args)]
 pub struct Named {
     /// The promotion; the start is enough where it is unique
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
     pub promotion: String,
 }
 
@@ -285,6 +291,7 @@ pub struct Named {
 #[derive(Clone, Debug, Args)]
 pub struct VerifyStage {
     /// The Stage
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
     pub stage: String,
 }
 
@@ -292,7 +299,7 @@ pub struct VerifyStage {
 #[derive(Clone, Debug, Default, Args)]
 pub struct Run {
     /// Only the Stages of this shard
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub shard: Option<String>,
     /// Return when no step can run and no timer is due within a second
     #[arg(long)]
@@ -333,6 +340,26 @@ fn duration(text: &str) -> Result<Duration, String> {
     text.parse::<GoDuration>()
         .map(GoDuration::to_std)
         .map_err(|error| error.to_string())
+}
+
+/// A Project's name: one that could be a namespace, so that it can stand in an address.
+fn project(text: &str) -> Result<String, String> {
+    let sound = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '.');
+    if text.is_empty() || !text.chars().all(sound) {
+        return Err("a project's name has lower-case letters, digits and '-'".into());
+    }
+    Ok(text.to_owned())
+}
+
+/// A comment that can be kept whole.
+fn comment(text: &str) -> Result<String, String> {
+    if text.len() > COMMENT_MAX {
+        let length = text.len();
+        return Err(format!(
+            "it has {length} bytes; at most {COMMENT_MAX} are kept"
+        ));
+    }
+    Ok(text.to_owned())
 }
 
 #[cfg(test)]

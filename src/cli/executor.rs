@@ -152,6 +152,16 @@ pub async fn runs(connection: &Connection) -> Result<bool, Failure> {
     Ok(lease::is_held(&connection.client, LOCAL_NAMESPACE, LOCAL_CLAIM, has_ended).await?)
 }
 
+/// How long the executor's word on something is worth waiting for: on a local cluster it is known when nobody is
+/// there to say it.
+pub async fn patience(connection: &Connection) -> Result<Duration, Failure> {
+    let nobody = connection.local.is_some() && !runs(connection).await?;
+    Ok(if nobody { Duration::ZERO } else { WORD })
+}
+
+/// An executor at work answers within this.
+const WORD: Duration = Duration::from_secs(5);
+
 /// Waits for the claim, telling once who has it.
 async fn claim(connection: &Connection, wanted: &Run) -> Result<(Claims, Epoch), Failure> {
     let name = wanted.shard.as_ref().map_or_else(

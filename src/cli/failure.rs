@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use super::output;
 use crate::cluster::{self, Kind};
 
 /// Exit codes; scripts rely on them.
@@ -59,9 +60,9 @@ impl Failure {
 
     /// Prints it to stderr and gives the code.
     pub fn report(&self) -> ExitCode {
-        eprintln!("error: {}", self.sentence);
+        eprintln!("error: {}", output::visible_lines(&self.sentence));
         if let Some(hint) = &self.hint {
-            eprintln!("hint: {hint}");
+            eprintln!("hint: {}", output::visible_lines(hint));
         }
         self.exit.code()
     }
@@ -88,7 +89,7 @@ impl From<cluster::Error> for Failure {
 fn default_hint(kind: Kind) -> Option<String> {
     let text = match kind {
         Kind::Absent => {
-            "Is Kargo (and our CRD, for requests and approvals) installed in this cluster?"
+            "Is Kargo installed in this cluster (and our CRD, for requests and approvals)?"
         }
         Kind::Unauthorised => "Log in again, or check the credentials of this kubeconfig context",
         Kind::Unreachable => "Check the connection and the context: tidewaiter info",

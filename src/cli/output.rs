@@ -36,6 +36,26 @@ impl Table {
         self.rows.push(cells.into_iter().map(cell).collect());
     }
 
+    /// Whether it has no rows.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// The rows that `other` has not, the column `aside` not compared.
+    pub fn without(&self, other: &Self, aside: &str) -> Self {
+        let aside = self.titles.iter().position(|title| *title == aside);
+        let same = |a: &Vec<String>, b: &Vec<String>| {
+            a.len() == b.len()
+                && (a.iter().zip(b).enumerate())
+                    .all(|(column, (a, b))| a == b || Some(column) == aside)
+        };
+        let fresh = |row: &&Vec<String>| !other.rows.iter().any(|old| same(row, old));
+        Self {
+            titles: self.titles.clone(),
+            rows: self.rows.iter().filter(fresh).cloned().collect(),
+        }
+    }
+
     /// The lines, three spaces between columns as in kubectl.
     pub fn render(&self, headers: bool) -> String {
         let titles: Vec<String> = self

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use super::{Exit, Failure, args::Global, session};
 use crate::{
-    cluster::{Connection, people},
-    kargo::Timestamp,
+    cluster::{Connection, find, people},
+    kargo::{Promotion, Timestamp},
     rules::{
         permissions::{self, Action, Actor},
         rows::PromotionRow,
@@ -12,12 +13,15 @@ use crate::{
     },
 };
 
-/// Whether `action` can be done with a Promotion; a verb that answers gates asks more.
-pub fn on_promotion(
-    action: Action,
-    row: &PromotionRow,
+/// The Promotion that is meant, if `action` can be done with it; a verb that answers gates asks more.
+pub async fn promotion(
+    global: &Global,
     connection: &Connection,
-) -> Result<(), String> {
+    typed: &str,
+    action: Action,
+) -> Result<Promotion, Failure> {
+    let scope = session::scope(global, connection);
+    let promotion = find::promotion(&connection.client, &scope, typed).await?;
     let person = people::person(&connection.who);
     let actor = Actor {
         person: &person,
@@ -26,5 +30,14 @@ pub fn on_promotion(
         refused: &BTreeMap::new(),
         now: Timestamp::now(),
     };
-    permissions::on_promotion(action, row, &[], &actor)
+    let row = PromotionRow::of(&promotion);
+    permissions::on_promotion(action, &row, &[], &actor).map_err(|why| {
+        let verb = format!("{action:?}").to_lowercase();
+        let sentence = format!(
+            "cannot {verb} promotion {}/{}: {why}",
+            row.project, row.name
+        );
+        Failure::new(Exit::Refused, sentence)
+    })?;
+    Ok(promotion)
 }

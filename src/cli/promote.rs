@@ -50,7 +50,7 @@ pub async fn run(global: &Global, args: &Promote) -> Done {
         vec![stage]
     };
     let mut made: Vec<Promotion> = Vec::new();
-    let mut failure = None;
+    let mut failures: Vec<Failure> = Vec::new();
     for target in &targets {
         match act::promote(
             &connection.client,
@@ -62,15 +62,20 @@ pub async fn run(global: &Global, args: &Promote) -> Done {
         .await
         {
             Ok(promotion) => made.push(promotion),
-            Err(error) => {
-                failure = Some(error);
-                break;
-            }
+            Err(error) => failures.push(error.into()),
         }
     }
     names::print(&made, args.output)?;
-    if let Some(error) = failure {
-        return Err(error.into());
+    if let Some(last) = failures.pop() {
+        // Each is told; the code is its own only where nothing else was asked for.
+        let alone = made.is_empty() && failures.is_empty();
+        for failure in failures {
+            failure.report();
+        }
+        return Err(Failure {
+            exit: if alone { last.exit } else { Exit::Failed },
+            ..last
+        });
     }
     if args.wait {
         let names: Vec<_> = made.iter().map(Promotion::promotion_name).collect();

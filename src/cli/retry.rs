@@ -12,28 +12,15 @@ use crate::{
         template,
     },
     kargo::{Promotion, Stage},
-    rules::{permissions::Action, rows::PromotionRow},
+    rules::permissions::Action,
 };
 
 /// Runs the verb.
 pub async fn run(global: &Global, args: &Retry) -> Done {
     let connection = session::connect(global).await?;
     let client = &connection.client;
-    let old = find::promotion(
-        client,
-        &session::scope(global, &connection),
-        &args.promotion,
-    )
-    .await?;
+    let old = permitted::promotion(global, &connection, &args.promotion, Action::Retry).await?;
     let (project, name) = (old.project(), old.promotion_name());
-    permitted::on_promotion(Action::Retry, &PromotionRow::of(&old), &connection).map_err(
-        |why| {
-            Failure::new(
-                Exit::Refused,
-                format!("cannot retry promotion {project}/{name}: {why}"),
-            )
-        },
-    )?;
     let stage = find::stage(client, &Scope::Project(project.clone()), &old.spec.stage).await?;
     let differences = template::differences(client, &old, &stage).await?;
     if !differences.is_empty() {

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use futures::StreamExt;
-use kube::Api;
+use kube::{Api, api::ListParams};
 
-use super::{Done, Exit, Failure};
+use super::{Done, Exit, Failure, output};
 use crate::{
     cluster::{
-        Connection,
+        Connection, Error, Kind,
         watch::{self, Change},
     },
     kargo::{Phase, ProjectName, Promotion, PromotionName},
@@ -17,6 +17,9 @@ use crate::{
 
 /// How long a connection may fail before waiting is given up.
 const PATIENCE: Duration = Duration::from_secs(120);
+
+/// How long a refused login is given to be renewed.
+const RENEWAL: Duration = Duration::from_secs(3);
 
 /// Waits until all of `names` have ended; done only if all succeeded.
 pub async fn for_end(
@@ -54,7 +57,7 @@ async fn wait(
     while let Some(change) = changes.next().await {
         let good = !matches!(
             change,
-            Change::Stale(_) | Change::Forbidden(_) | Change::Absent(_)
+            Change::Listing | Change::Stale(_) | Change::Forbidden(_) | Change::Absent(_)
         );
         if good {
             failing_since = None;
@@ -70,9 +73,9 @@ async fn wait(
                         row.name,
                         row.phase,
                         if row.message.is_empty() {
-                            "-"
+                            "-".to_owned()
                         } else {
-                            &row.message
+                            output::visible(&row.message)
                         }
                     );
                     if row.phase != Phase::Succeeded {
@@ -94,7 +97,19 @@ async fn wait(
                 ));
             }
             Change::Stale(why) | Change::Absent(why) => {
+                if failing_since.is_none() {
+                    eprintln!(
+                        "the connection fails, trying again: {}",
+                        output::visible(&why)
+                    );
+                }
                 let since = *failing_since.get_or_insert_with(tokio::time::Instant::now);
+                // A refused login does not mend itself.
+                if since.elapsed() > RENEWAL
+                    && let Some(error) = refusal(connection, project).await
+                {
+                    return Err(error.into());
+                }
                 if since.elapsed() > PATIENCE {
                     return Err(Failure::new(
                         Exit::Unreachable,
@@ -111,6 +126,15 @@ async fn wait(
         Exit::Unreachable,
         format!("the watch on promotions in {project} ended"),
     ))
+}
+
+/// Why the API server will not know us, if that is what is wrong.
+async fn refusal(connection: &Connection, project: &ProjectName) -> Option<Error> {
+    let api: Api<Promotion> = Api::namespaced(connection.client.clone(), project.as_str());
+    let one = ListParams::default().limit(1);
+    let doing = format!("cannot watch promotions in {project}");
+    let error = Error::from_kube(doing, &api.list(&one).await.err()?);
+    (error.kind == Kind::Unauthorised).then_some(error)
 }
 
 fn gone(open: &mut Vec<PromotionName>, worst: &mut Exit, is_gone: impl Fn(&PromotionName) -> bool) {

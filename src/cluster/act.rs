@@ -1,6 +1,6 @@
 //! What people do to promotions, Freight and Stages: one function a deed, each safe to repeat.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use kube::{
     Api, Client,
@@ -8,7 +8,7 @@ use kube::{
 };
 use serde_json::json;
 
-use super::{Error, Kind, error::Doing, find};
+use super::{Error, Kind, error::Doing, find, limit};
 use crate::kargo::{
     Freight, FreightName, ProjectName, Promotion, PromotionName, Stage, StageName, Timestamp,
     artifact::Origin, meta, promotion::PromotionSpec,
@@ -97,6 +97,25 @@ pub async fn refresh(
     let token = request_id();
     annotate(client, project, name, meta::REFRESH, &token, "refresh").await?;
     Ok(token)
+}
+
+/// The Promotion once its executor has looked at it because of `token`; none where it did not within `limit`.
+pub async fn refreshed(
+    client: &Client,
+    promotion: &Promotion,
+    token: &str,
+    limit: Duration,
+) -> Result<Option<Promotion>, Error> {
+    let (project, name) = (promotion.project(), promotion.name());
+    let api: Api<Promotion> = Api::namespaced(client.clone(), project.as_str());
+    limit::poll(limit, || async {
+        let now = api
+            .get(name)
+            .await
+            .doing(|| format!("cannot get promotion {project}/{name}"))?;
+        Ok((now.status.last_handled_refresh == token).then_some(now))
+    })
+    .await
 }
 
 async fn annotate(

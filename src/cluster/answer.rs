@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use kube::{Api, Client, api::PostParams};
 
-use super::{Error, Kind, error::Doing, people};
+use super::{Error, Kind, error::Doing, limit, people};
 use crate::{
     kargo::{
         Approval, ApprovalRequest, Timestamp,
@@ -25,22 +25,17 @@ pub async fn check(
     message: &str,
 ) -> Result<(), Error> {
     let project = request.project();
-    let refuse = |why: String| {
+    let refuse = |kind: Kind, why: String| {
         let gate = format!(
             "gate {} of {project}/{}",
             request.spec.step, request.spec.promotion.name
         );
-        Err(Error::new(
-            Kind::Forbidden,
-            format!("cannot answer {gate}"),
-            why,
-        ))
+        Err(Error::new(kind, format!("cannot answer {gate}"), why))
     };
     if message.len() > COMMENT_MAX {
-        return refuse(format!(
-            "the comment has {} bytes; at most {COMMENT_MAX} are kept",
-            message.len()
-        ));
+        let length = message.len();
+        let why = format!("the comment has {length} bytes; at most {COMMENT_MAX} are kept");
+        return refuse(Kind::Invalid, why);
     }
     let directory = people::directory(client, &project).await;
     let person = people::person(who);
@@ -52,7 +47,7 @@ pub async fn check(
         Timestamp::now(),
     ) {
         Ok(()) => Ok(()),
-        Err(reason) => refuse(reason.to_string()),
+        Err(reason) => refuse(Kind::Forbidden, reason.to_string()),
     }
 }
 
@@ -97,20 +92,12 @@ pub async fn verdict(
     limit: Duration,
 ) -> Result<Option<ApprovalStatus>, Error> {
     let api: Api<Approval> = Api::namespaced(client.clone(), approval.project().as_str());
-    let end = tokio::time::Instant::now() + limit;
-    let mut pause = Duration::from_millis(20);
-    loop {
+    limit::poll(limit, || async {
         let now = api
             .get(approval.name())
             .await
             .doing(|| format!("cannot get approval {}", approval.name()))?;
-        if now.status.counted.is_some() {
-            return Ok(Some(now.status));
-        }
-        if tokio::time::Instant::now() + pause > end {
-            return Ok(None);
-        }
-        tokio::time::sleep(pause).await;
-        pause = (pause * 2).min(Duration::from_millis(500));
-    }
+        Ok(now.status.counted.is_some().then_some(now.status))
+    })
+    .await
 }

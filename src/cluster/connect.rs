@@ -6,10 +6,10 @@ use k8s_openapi::api::authentication::v1::SelfSubjectReview;
 use kube::{
     Api, Client, Config,
     api::PostParams,
-    config::{KubeConfigOptions, Kubeconfig, KubeconfigError},
+    config::{ExecInteractiveMode, KubeConfigOptions, Kubeconfig, KubeconfigError},
 };
 
-use super::{Error, Kind, error::Doing};
+use super::{Error, Kind, error::Doing, limit};
 use crate::{kargo::ProjectName, local, rules::admission::User};
 
 /// What to connect to.
@@ -69,33 +69,48 @@ pub async fn connect(
 ) -> Result<Connection, Error> {
     match target {
         Target::Kubeconfig { file, context } => {
-            let config = load(file.as_ref(), context.as_ref(), as_whom).await?;
-            to_cluster(config, context.clone(), timeout).await
+            let (config, context) = load(file.as_ref(), context.as_ref(), as_whom).await?;
+            to_cluster(config, context, timeout).await
         }
-        Target::Local(dir) => to_local(dir.clone(), as_whom).await,
+        Target::Local(dir) => {
+            let connection = to_local(dir.clone(), as_whom).await?;
+            let client = match timeout {
+                Some(timeout) => limit::requests(connection.client, timeout),
+                None => connection.client,
+            };
+            Ok(Connection {
+                client,
+                ..connection
+            })
+        }
     }
 }
 
+/// The configuration, and the name of the context that it is of.
 async fn load(
     file: Option<&PathBuf>,
     context: Option<&String>,
     as_whom: &Impersonate,
-) -> Result<Config, Error> {
+) -> Result<(Config, Option<String>), Error> {
     let options = KubeConfigOptions {
         context: context.cloned(),
         ..KubeConfigOptions::default()
     };
-    let from_file = match file {
-        Some(path) => match Kubeconfig::read_from(path) {
-            Ok(read) => Config::from_custom_kubeconfig(read, &options).await,
-            Err(error) => Err(error),
-        },
-        None => Config::from_kubeconfig(&options).await,
+    let read = file.map_or_else(Kubeconfig::read, Kubeconfig::read_from);
+    let named = match read {
+        Ok(read) => {
+            let name = context.cloned().or_else(|| read.current_context.clone());
+            Config::from_custom_kubeconfig(read, &options)
+                .await
+                .map(|config| (config, name))
+        }
+        Err(error) => Err(error),
     };
-    let mut config = match from_file {
-        Ok(config) => config,
+    let (mut config, name) = match named {
+        Ok(named) => named,
         Err(error) if file.is_none() && context.is_none() => {
-            Config::incluster().map_err(|_| unreadable(file, &error))?
+            let config = Config::incluster().map_err(|_| unreadable(file, &error))?;
+            (config, None)
         }
         Err(error) => return Err(unreadable(file, &error)),
     };
@@ -104,7 +119,11 @@ async fn load(
         config.auth_info.impersonate_groups =
             (!as_whom.groups.is_empty()).then(|| as_whom.groups.clone());
     }
-    Ok(config)
+    // A plugin that asks on the terminal would hang behind the console, and what it says would be painted over it.
+    if let Some(exec) = &mut config.auth_info.exec {
+        exec.interactive_mode = Some(ExecInteractiveMode::Never);
+    }
+    Ok((config, name))
 }
 
 fn unreadable(file: Option<&PathBuf>, error: &KubeconfigError) -> Error {
@@ -125,23 +144,30 @@ async fn to_cluster(
     context: Option<String>,
     timeout: Option<Duration>,
 ) -> Result<Connection, Error> {
-    let place = context
-        .or_else(current_context)
-        .unwrap_or_else(|| config.cluster_url.to_string());
+    let place = context.unwrap_or_else(|| config.cluster_url.to_string());
     let project =
         (config.default_namespace != "default").then(|| config.default_namespace.as_str().into());
     let host = config.cluster_url.to_string();
-    let client = Client::try_from(config).doing(|| format!("cannot connect to {host}"))?;
-    let limit = timeout.unwrap_or(Duration::from_secs(15));
-    let who = tokio::time::timeout(limit, ask_who(&client))
+    let patience = timeout.unwrap_or(FIRST_ANSWER);
+    let late = |what: &str| {
+        let why = format!("{what} within {}", limit::human(patience));
+        Error::new(Kind::TimedOut, format!("cannot connect to {host}"), why)
+    };
+    // Making the client runs the credential plugin, which may take its time.
+    let making = tokio::task::spawn_blocking(move || Client::try_from(config));
+    let made = within(patience, making).await;
+    let client = match made {
+        None => return Err(late("the kubeconfig's credential plugin gave nothing")),
+        Some(Ok(client)) => client.doing(|| format!("cannot connect to {host}"))?,
+        Some(Err(broke)) => {
+            let doing = format!("cannot connect to {host}");
+            return Err(Error::new(Kind::Unreachable, doing, broke.to_string()));
+        }
+    };
+    let client = limit::requests(client, timeout.unwrap_or(limit::USUAL));
+    let who = within(patience, ask_who(&client))
         .await
-        .map_err(|_| {
-            Error::new(
-                Kind::TimedOut,
-                format!("cannot connect to {host}"),
-                format!("no answer within {limit:?}"),
-            )
-        })??;
+        .ok_or_else(|| late("no answer"))??;
     Ok(Connection {
         client,
         who,
@@ -152,8 +178,15 @@ async fn to_cluster(
     })
 }
 
-fn current_context() -> Option<String> {
-    Kubeconfig::read().ok()?.current_context
+/// How long a connection may take to say its first word where no limit is given.
+const FIRST_ANSWER: Duration = Duration::from_secs(15);
+
+/// What `work` comes to, or nothing where it takes longer than `patience`; zero is for ever.
+async fn within<T>(patience: Duration, work: impl Future<Output = T>) -> Option<T> {
+    if patience.is_zero() {
+        return Some(work.await);
+    }
+    tokio::time::timeout(patience, work).await.ok()
 }
 
 /// Who the API server takes us for. Servers older than 1.28 cannot say: then the name is empty.
@@ -193,8 +226,9 @@ async fn to_local(dir: PathBuf, as_whom: &Impersonate) -> Result<Connection, Err
         Error::new(
             Kind::Unreachable,
             format!("cannot open the local cluster in {}", dir.display()),
-            error.to_string(),
+            super::error::chain(&error),
         )
+        .hint("Name a folder of your own with --local; it is made if it is not there")
     })?;
     Ok(Connection {
         client: attached.client.clone(),

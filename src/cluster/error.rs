@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use kube::core::Status;
+use kube::{client::AuthError, core::Status};
+
+use super::limit::NoAnswer;
 
 /// What kind of answer it was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,7 +91,46 @@ impl<T> Doing<T> for Result<T, kube::Error> {
 fn classify(error: &kube::Error) -> (Kind, String) {
     match error {
         kube::Error::Api(status) => (kind_of(status), clean(&status.message)),
-        other => (Kind::Unreachable, chain(other)),
+        other => {
+            if let Some(refused) = cause::<AuthError>(other) {
+                return (Kind::Unauthorised, credentials(refused));
+            }
+            if let Some(late) = cause::<NoAnswer>(other) {
+                return (Kind::TimedOut, late.to_string());
+            }
+            (Kind::Unreachable, chain(other))
+        }
+    }
+}
+
+/// The error of this type that is behind `error`.
+fn cause<'a, E: std::error::Error + 'static>(
+    error: &'a (dyn std::error::Error + 'static),
+) -> Option<&'a E> {
+    std::iter::successors(Some(error), |error| error.source())
+        .find_map(|error| error.downcast_ref::<E>())
+}
+
+/// Why there are no credentials. What a plugin printed to stdout is left out: it may hold a token.
+fn credentials(error: &AuthError) -> String {
+    match error {
+        AuthError::AuthExecRun { out, .. } => {
+            let said = String::from_utf8_lossy(&out.stderr);
+            let said = said.trim();
+            let end = out.status;
+            if said.is_empty() {
+                format!("the kubeconfig's credential plugin failed without a word ({end})")
+            } else {
+                format!("the kubeconfig's credential plugin failed ({end}): {said}")
+            }
+        }
+        AuthError::AuthExecStart(why) => {
+            format!("the kubeconfig's credential plugin cannot be started: {why}")
+        }
+        AuthError::AuthExecParse(_) => {
+            "the kubeconfig's credential plugin printed something that is no ExecCredential".into()
+        }
+        other => chain(other),
     }
 }
 
@@ -131,7 +172,7 @@ fn clean(message: &str) -> String {
 }
 
 /// The innermost texts of an error chain; kube's outer ones only name their own types.
-fn chain(error: &dyn std::error::Error) -> String {
+pub(super) fn chain(error: &dyn std::error::Error) -> String {
     let mut texts: Vec<String> = Vec::new();
     let mut next = Some(error);
     while let Some(error) = next {

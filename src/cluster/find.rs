@@ -1,5 +1,7 @@
 //! Finding objects by what people type: a name, the unique start of one, an alias; in one project or all.
 
+use std::collections::BTreeSet;
+
 use kube::{Api, Client, Resource, api::ListParams, core::NamespaceResourceScope};
 use serde::de::DeserializeOwned;
 
@@ -89,6 +91,10 @@ where
     K: Resource,
 {
     let doing = || format!("cannot find {noun} {typed:?} in {}", scope.describe());
+    // Every name starts with nothing.
+    if typed.is_empty() {
+        return Err(Error::new(Kind::Invalid, doing(), "the name is empty"));
+    }
     let exact = |object: &K| names(object).iter().any(|name| name == typed);
     let begins = |object: &K| names(object).iter().any(|name| name.starts_with(typed));
     let mut hits: Vec<K> = Vec::new();
@@ -194,6 +200,48 @@ pub async fn stage(client: &Client, scope: &Scope, name: &StageName) -> Result<S
     choose(hits, name.as_str(), "stage", scope, |stage| {
         vec![stage.name().to_owned()]
     })
+}
+
+/// The requests of the one Promotion that `typed` names, oldest first; none where no Promotion of that name asks
+/// anything. Who may only answer need not be allowed to read Promotions.
+pub async fn gates(
+    client: &Client,
+    scope: &Scope,
+    typed: &str,
+) -> Result<Vec<ApprovalRequest>, Error> {
+    let mut requests = list::<ApprovalRequest>(client, scope)
+        .await
+        .map_err(|error| match error.kind {
+            Kind::Absent => Error::new(
+                Kind::Absent,
+                format!("cannot find what promotion {typed:?} asks"),
+                "this cluster has no approvalrequests.tidewaiter.dev: our CRD is not installed",
+            )
+            .hint("Have an administrator install tidewaiter's CRDs; without them no gate can be answered"),
+            _ => error,
+        })?;
+    requests.sort_by(|a, b| (a.created_at(), a.name()).cmp(&(b.created_at(), b.name())));
+    let of = |request: &ApprovalRequest| (request.project(), request.spec.promotion.name.clone());
+    let exact = requests
+        .iter()
+        .any(|request| request.spec.promotion.name.as_str() == typed);
+    requests.retain(|request| {
+        let name = request.spec.promotion.name.as_str();
+        name == typed || (!exact && !typed.is_empty() && name.starts_with(typed))
+    });
+    let promotions: BTreeSet<_> = requests.iter().map(of).collect();
+    if promotions.len() > 1 {
+        let shown: Vec<String> = promotions
+            .iter()
+            .take(4)
+            .map(|(project, name)| format!("{project}/{name}"))
+            .collect();
+        let doing = format!("cannot find promotion {typed:?} in {}", scope.describe());
+        let why = format!("{} match: {}", promotions.len(), shown.join(", "));
+        return Err(Error::new(Kind::NotFound, doing, why)
+            .hint("Type more of the name, or name the project with -n"));
+    }
+    Ok(requests)
 }
 
 /// The requests of a Promotion, oldest first.

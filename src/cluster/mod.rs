@@ -11,6 +11,7 @@ pub mod connect;
 pub mod error;
 pub mod find;
 pub mod lease;
+pub mod limit;
 pub mod people;
 pub mod port;
 pub mod template;

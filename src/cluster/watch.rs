@@ -4,19 +4,18 @@
 
 use std::{fmt::Debug, time::Duration};
 
-use futures::{Stream, StreamExt, stream};
+use futures::{
+    Stream, StreamExt,
+    stream::{self, BoxStream},
+};
 use kube::{
     Api, Resource,
-    runtime::{
-        WatchStreamExt,
-        utils::Backoff,
-        watcher::{self, Event},
-    },
+    runtime::watcher::{self, Event},
 };
 use serde::de::DeserializeOwned;
 
 use super::error::kind_of;
-use crate::cluster::Kind;
+use crate::cluster::{Error, Kind};
 
 /// What happened to a kind.
 #[derive(Clone, Debug, PartialEq)]
@@ -80,20 +79,40 @@ pub fn objects<K>(
 where
     K: Resource + Clone + Debug + DeserializeOwned + Send + 'static,
 {
-    let begin = move || {
-        watcher::watcher(api.clone(), config.clone().page_size(PAGE))
-            .backoff(Pauses::default())
-            .boxed()
-    };
-    let first = begin();
-    stream::unfold((first, begin), |(mut running, begin)| async move {
+    let begin = move || watcher::watcher(api.clone(), config.clone().page_size(PAGE)).boxed();
+    let first = (begin(), Pauses::default(), Pauses::default());
+    stream::unfold((first, begin), |(state, begin)| async move {
+        let (mut running, mut pauses, mut starts) = state;
         let event = running.next().await?;
-        if matches!(&event, Err(watcher::Error::WatchStartFailed(kube::Error::Api(status))) if status.code == 410)
-        {
-            running = begin();
+        match &event {
+            Err(watcher::Error::WatchStartFailed(kube::Error::Api(status)))
+                if status.code == 410 =>
+            {
+                running = delayed(starts.next(), begin());
+            }
+            Err(_) => running = delayed(pauses.next(), running),
+            // That a list begins shows nothing yet: kube says so before it asks.
+            Ok(Event::Init) => {}
+            Ok(Event::InitApply(_) | Event::InitDone) => pauses = Pauses::default(),
+            // Lists work although no watch can start; what a watch brings shows that one did.
+            Ok(Event::Apply(_) | Event::Delete(_)) => {
+                (pauses, starts) = (Pauses::default(), Pauses::default());
+            }
         }
-        Some((event, (running, begin)))
+        Some((event, ((running, pauses, starts), begin)))
     })
+}
+
+/// The stream, asked no sooner than after the pause.
+fn delayed<T: Send + 'static>(
+    pause: Option<Duration>,
+    events: BoxStream<'static, T>,
+) -> BoxStream<'static, T> {
+    let pause = tokio::time::sleep(pause.unwrap_or(LONGEST_PAUSE));
+    stream::once(pause)
+        .flat_map(move |()| stream::empty())
+        .chain(events)
+        .boxed()
 }
 
 fn failure<R>(error: &watcher::Error) -> Change<R> {
@@ -108,7 +127,17 @@ fn failure<R>(error: &watcher::Error) -> Change<R> {
         Some((Kind::Forbidden, message)) => Change::Forbidden(message),
         Some((Kind::Absent, message)) => Change::Absent(message),
         Some((_, message)) => Change::Stale(message),
-        None => Change::Stale(error.to_string()),
+        None => Change::Stale(reason(error)),
+    }
+}
+
+/// The reason without kube's wrappers.
+fn reason(error: &watcher::Error) -> String {
+    match error {
+        watcher::Error::InitialListFailed(inner)
+        | watcher::Error::WatchStartFailed(inner)
+        | watcher::Error::WatchFailed(inner) => Error::from_kube("", inner).why,
+        other => other.to_string(),
     }
 }
 
@@ -136,11 +165,5 @@ impl Iterator for Pauses {
         let pause = self.next;
         self.next = (pause * 2).min(LONGEST_PAUSE);
         Some(pause)
-    }
-}
-
-impl Backoff for Pauses {
-    fn reset(&mut self) {
-        *self = Self::default();
     }
 }
