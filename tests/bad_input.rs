@@ -393,6 +393,8 @@ fn a_password_in_an_address_is_told_to_nobody() {
         "a.yaml",
         "tag",
     );
+    // A server that is away is tried again for minutes, unless the step has a limit of its own.
+    let steps = steps.replacen("  as: clone\n", "  as: clone\n  retry: {timeout: 2s}\n", 1);
     world.apply(&(project("p") + &stage("p", "s", &steps)));
     let freight = world.freight("p", "1.2.3");
     let name = world.promote("p", "s", &freight);
