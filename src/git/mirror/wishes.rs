@@ -1,9 +1,10 @@
 //! Many wishes, one fetch: whoever asks while a fetch is under way is served by the next one, so
-//! that every answer is of a moment after its question.
+//! that every answer is of a moment after its question. Fetches keep a distance from each other, in
+//! which wishes gather.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
-use tokio::sync::watch;
+use tokio::{sync::watch, time::Instant};
 
 use super::{FetchError, FetchedTips, Mirror, RemoteTip, book, locked};
 use crate::git::branch::BranchName;
@@ -15,6 +16,13 @@ type Answer = Option<Result<FetchedTips, FetchError>>;
 pub struct Wishes {
     next: Option<Round>,
     working: bool,
+    /// Before this, wishes are gathered: a crowd that comes one by one shares a fetch.
+    rest: Option<Instant>,
+}
+
+/// How long to gather after a fetch that took `took`: a slow remote is asked more seldom.
+fn rest_after(took: Duration) -> Duration {
+    (took * 4).clamp(Duration::from_millis(50), Duration::from_millis(500))
 }
 
 #[derive(Debug)]
@@ -76,6 +84,10 @@ async fn work(mirror: Arc<Mirror>) {
         in_order: false,
     };
     loop {
+        let rest = locked(&mirror.wishes).rest;
+        if let Some(end) = rest {
+            tokio::time::sleep_until(end).await;
+        }
         let round = {
             let mut wishes = locked(&mirror.wishes);
             let next = wishes.next.take();
@@ -84,7 +96,10 @@ async fn work(mirror: Arc<Mirror>) {
             next
         };
         let Some(round) = round else { return };
+        let began = Instant::now();
         let result = mirror.round(&round.branches).await;
+        let rest = Instant::now() + rest_after(began.elapsed());
+        locked(&mirror.wishes).rest = Some(rest);
         round.answer.send_replace(Some(result));
         if let Err(error) = mirror.maintain().await {
             tracing::warn!(mirror = %mirror.key, %error, "maintenance failed");
