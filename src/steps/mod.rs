@@ -25,6 +25,7 @@ pub mod git_clone;
 pub mod git_commit;
 pub mod git_push;
 pub mod kustomize_set_image;
+pub mod outputs;
 pub mod schema;
 pub mod wait_for_approval;
 pub mod yaml;
