@@ -44,6 +44,7 @@ mod program;
 
 pub use env::{Env, Host, HostError};
 pub use error::{EvalError, ParseError, Place, Span};
+pub use go::print::quoted as go_quoted;
 pub use program::{ExprError, Program, evaluate, parse};
 pub use value::Value;
 

@@ -1,7 +1,8 @@
 //! Promotion steps, one file per `uses`, and the registry that names them.
 //!
 //! A step works through [`crate::engine::step`]: it changes the workspace, never a disk. `schema` is how a step says
-//! what its configuration looks like, `files` how it speaks of paths, `yaml` edits YAML byte by byte.
+//! what its configuration looks like, `files` how it speaks of paths; `yaml`, `json` and
+//! `toml` edit byte by byte, `updates` and `parse` are what the steps on them share.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -24,11 +25,20 @@ pub mod git_clear;
 pub mod git_clone;
 pub mod git_commit;
 pub mod git_push;
+pub mod json;
+pub mod json_parse;
+pub mod json_update;
 pub mod kustomize_set_image;
 pub mod outputs;
+mod parse;
 pub mod schema;
+pub mod toml;
+pub mod toml_parse;
+pub mod toml_update;
+pub mod updates;
 pub mod wait_for_approval;
 pub mod yaml;
+pub mod yaml_parse;
 pub mod yaml_update;
 
 #[cfg(test)]
@@ -70,7 +80,12 @@ pub fn registry() -> BuiltIn {
         .with(git_clone::GitClone)
         .with(git_commit::GitCommit)
         .with(git_push::GitPush)
+        .with(json_parse::JsonParse)
+        .with(json_update::JsonUpdate)
         .with(kustomize_set_image::KustomizeSetImage)
+        .with(toml_parse::TomlParse)
+        .with(toml_update::TomlUpdate)
         .with(wait_for_approval::WaitForApproval)
+        .with(yaml_parse::YamlParse)
         .with(yaml_update::YamlUpdate)
 }

@@ -43,7 +43,7 @@ pub(in super::super) fn plain(value: &Value) -> String {
 }
 
 /// `fmt.Sprintf("%q", text)`: quoted, with Go's escapes.
-pub(in super::super) fn quoted(text: &str) -> String {
+pub fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
     for c in text.chars() {

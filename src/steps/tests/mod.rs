@@ -1,5 +1,6 @@
 #[allow(dead_code, reason = "`tests/steps_peer.rs` uses the rest")]
 mod bench;
+mod data;
 mod files;
 mod git;
 mod images;
@@ -27,8 +28,13 @@ fn every_step_kind_and_its_class() {
         ("git-clone", Class::Workspace),
         ("git-commit", Class::Workspace),
         ("git-push", Class::AskableEffect),
+        ("json-parse", Class::Workspace),
+        ("json-update", Class::Workspace),
         ("kustomize-set-image", Class::Workspace),
+        ("toml-parse", Class::Workspace),
+        ("toml-update", Class::Workspace),
         ("wait-for-approval", Class::Wait),
+        ("yaml-parse", Class::Workspace),
         ("yaml-update", Class::Workspace),
     ];
     assert_eq!(

@@ -1,0 +1,38 @@
+//! `json-parse`: takes outputs from a JSON file.
+
+use async_trait::async_trait;
+use serde_json::Value;
+
+use super::{json::value, parse};
+use crate::{
+    engine::step::{Class, Outcome, Step, StepCx, StepError},
+    expr,
+    kargo::StepKind,
+};
+
+/// See the module.
+pub struct JsonParse;
+
+#[async_trait]
+impl Step for JsonParse {
+    fn kind(&self) -> StepKind {
+        "json-parse".into()
+    }
+
+    fn class(&self) -> Class {
+        Class::Workspace
+    }
+
+    fn check(&self, config: &Value) -> Vec<String> {
+        parse::shape().check(config)
+    }
+
+    async fn run(&self, cx: StepCx<'_>, config: &Value) -> Result<Outcome, StepError> {
+        parse::run(cx, config, "JSON", read).await
+    }
+}
+
+/// A text as Go decodes it: every number is a float.
+pub fn read(text: &str) -> Result<expr::Value, String> {
+    value::read(text).map_err(|error| error.to_string())
+}
