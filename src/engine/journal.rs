@@ -87,6 +87,9 @@ pub struct StepRecord {
     /// When something was sent of which nobody can tell whether it arrived; gone once there is a result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sent: Option<Timestamp>,
+    /// Since when it has only met what may work later.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trouble: Option<Timestamp>,
     /// A push that may have happened.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub intent: Option<PushIntent>,

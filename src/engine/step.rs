@@ -373,8 +373,19 @@ pub trait Step: Send + Sync {
     /// What `uses` says.
     fn kind(&self) -> StepKind;
 
-    /// What may be done again.
+    /// What may be done again, at the least.
     fn class(&self) -> Class;
+
+    /// The same for one configuration, where that decides; it is evaluated and has passed `check`.
+    fn class_of(&self, _config: &Value) -> Class {
+        self.class()
+    }
+
+    /// Whether what may work later is tried after a rest, in which the promotion holds no worker, and not inside one
+    /// run.
+    fn rests(&self) -> bool {
+        false
+    }
 
     /// Limits where the template gives none.
     fn defaults(&self) -> Defaults {

@@ -24,6 +24,8 @@ pub mod git_clear;
 pub mod git_clone;
 pub mod git_commit;
 pub mod git_push;
+pub mod http;
+pub mod http_download;
 pub mod kustomize_set_image;
 pub mod schema;
 pub mod wait_for_approval;
@@ -69,6 +71,8 @@ pub fn registry() -> BuiltIn {
         .with(git_clone::GitClone)
         .with(git_commit::GitCommit)
         .with(git_push::GitPush)
+        .with(http::Http)
+        .with(http_download::HttpDownload)
         .with(kustomize_set_image::KustomizeSetImage)
         .with(wait_for_approval::WaitForApproval)
         .with(yaml_update::YamlUpdate)

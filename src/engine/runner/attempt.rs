@@ -74,7 +74,11 @@ impl Trial<'_> {
                     tokio::time::sleep(pause).await;
                     pause = (pause * 2).min(Duration::from_secs(60));
                 }
-                Err(error) if error.kind == ErrorKind::Transient && self.until.is_some() => {
+                Err(error)
+                    if self.patient
+                        && error.kind == ErrorKind::Transient
+                        && self.until.is_some() =>
+                {
                     return Attempt::TimedOut(error.sentence());
                 }
                 result => return Attempt::Done(result),

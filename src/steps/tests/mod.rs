@@ -27,6 +27,8 @@ fn every_step_kind_and_its_class() {
         ("git-clone", Class::Workspace),
         ("git-commit", Class::Workspace),
         ("git-push", Class::AskableEffect),
+        ("http", Class::UnknowableEffect),
+        ("http-download", Class::Fetch),
         ("kustomize-set-image", Class::Workspace),
         ("wait-for-approval", Class::Wait),
         ("yaml-update", Class::Workspace),
