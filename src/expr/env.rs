@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use jiff::Zoned;
 
+use super::access;
 use super::template::functions;
 use super::value::{Key, Map, MapKind, Value};
 
@@ -34,6 +35,7 @@ impl HostError {
 /// The surroundings of an evaluation.
 #[derive(Default)]
 pub struct Env<'a> {
+    document: Option<Value>,
     names: BTreeMap<String, Value>,
     hosts: Vec<&'a dyn Host>,
     notes: BTreeMap<String, String>,
@@ -56,6 +58,14 @@ impl<'a> Env<'a> {
     /// Nothing but the language.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// A document: its keys are the names, and `$env` is all of it, which need not be a map.
+    pub fn of(document: Value) -> Self {
+        Self {
+            document: Some(document),
+            ..Self::default()
+        }
     }
 
     /// Gives a top-level name a value, instead of what it had.
@@ -113,14 +123,30 @@ impl<'a> Env<'a> {
     }
 
     pub(super) fn has(&self, name: &str) -> bool {
-        self.names.contains_key(name)
+        let of_document = match &self.document {
+            Some(Value::Map(map)) => map.get(name).is_some(),
+            _ => false,
+        };
+        of_document || self.names.contains_key(name)
     }
 
     pub(super) fn get(&self, name: &str) -> Option<&Value> {
         self.names.get(name)
     }
 
+    /// What a top-level name means; nil where there is none, and an error where the document has no keys.
+    pub(super) fn meaning(&self, name: &str) -> Result<Value, String> {
+        match (self.names.get(name), &self.document) {
+            (Some(value), _) => Ok(value.clone()),
+            (None, Some(document)) => access::fetch(document, &Value::from(name)),
+            (None, None) => Ok(Value::Nil),
+        }
+    }
+
     pub(super) fn all(&self) -> Value {
+        if let Some(document) = &self.document {
+            return document.clone();
+        }
         Value::map(
             self.names
                 .iter()

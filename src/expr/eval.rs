@@ -75,7 +75,7 @@ impl<'e> Machine<'e> {
             NodeKind::Bytes(value) => Ok(Value::Bytes(value.clone())),
             NodeKind::Ident(name) => {
                 self.env.noticed_all(name);
-                Ok(self.lookup(name))
+                self.lookup(name, node.span)
             }
             NodeKind::Pointer(pointer) => self.pointer(*pointer, node.span),
             NodeKind::Unary(op, operand) => {
@@ -109,20 +109,20 @@ impl<'e> Machine<'e> {
         nodes.iter().map(|node| self.eval(node)).collect()
     }
 
-    fn lookup(&self, name: &str) -> Value {
+    fn lookup(&self, name: &str, span: Span) -> Evaluated {
         if let Some((_, value)) = self
             .variables
             .iter()
             .rev()
             .find(|(known, _)| **known == *name)
         {
-            return value.clone();
+            return Ok(value.clone());
         }
         if name == "$env" {
             self.env.noticed_all("vars");
-            return self.env.all();
+            return Ok(self.env.all());
         }
-        self.env.get(name).cloned().unwrap_or(Value::Nil)
+        at(span, self.env.meaning(name))
     }
 
     fn pointer(&self, pointer: Pointer, span: Span) -> Evaluated {
@@ -192,7 +192,7 @@ impl<'e> Machine<'e> {
     fn member(&mut self, node: &Node, member: &Member) -> Evaluated {
         let target = match &member.target.kind {
             // Not through `eval`: reading one variable is not reading all of `vars`.
-            NodeKind::Ident(name) => self.lookup(name),
+            NodeKind::Ident(name) => self.lookup(name, member.target.span)?,
             _ => self.eval(&member.target)?,
         };
         if target.is_nil() && member.optional {
@@ -252,7 +252,7 @@ impl<'e> Machine<'e> {
             Some(Ok(value)) => Ok(value),
             Some(Err(why)) => Err(fault(node.span, format!("{name}(): {why}"))),
             None if self.env.has(name) => {
-                let value = self.lookup(name);
+                let value = self.lookup(name, node.span)?;
                 Err(fault(
                     node.span,
                     if value.is_nil() {

@@ -27,6 +27,7 @@ pub mod git_push;
 pub mod http;
 pub mod http_download;
 pub mod kustomize_set_image;
+pub mod outputs;
 pub mod schema;
 pub mod wait_for_approval;
 pub mod yaml;
