@@ -229,3 +229,6 @@ fn kept_bytes(
 ) -> Result<Vec<u8>, crate::git::objects::ObjectsError> {
     Objects::open(store)?.read_blob(blob)
 }
+
+#[cfg(test)]
+mod tests;

@@ -13,7 +13,11 @@
 #[path = "../../src/steps/tests/bench.rs"]
 #[allow(dead_code)]
 mod bench;
+#[path = "../../src/steps/tests/server.rs"]
+#[allow(dead_code)]
+mod server;
 
+mod http;
 mod kustomize;
 mod steps;
 mod yaml;
@@ -28,7 +32,7 @@ use tidewaiter::{
     steps::yaml::Update,
 };
 
-const MINE: [&str; 10] = [
+const MINE: [&str; 12] = [
     "compose-output",
     "copy",
     "delete",
@@ -37,6 +41,8 @@ const MINE: [&str; 10] = [
     "git-clear",
     "git-clone",
     "git-commit",
+    "http",
+    "http-download",
     "kustomize-set-image",
     "yaml-update",
 ];
@@ -75,6 +81,14 @@ const DIFFERENT: &[(&str, &str)] = &[
     (
         "file-write/Test_fileWriter_run/13",
         "git keeps no empty directories, so the file can be written",
+    ),
+    (
+        "http/Test_httpRequester_run/9",
+        "an expression that is none is a mistake in the configuration: Failed, and nothing is sent",
+    ),
+    (
+        "http-download/Test_httpDownloader_run/5",
+        "counted against the threshold in both; in the end Errored, as everything that an outside said no to",
     ),
     (
         "kustomize-set-image/Test_mergeImages/2",
@@ -247,8 +261,10 @@ fn set_up(bench: &mut Bench, row: &Value) -> Result<(), String> {
 fn ended(result: &Result<Outcome, StepError>) -> &'static str {
     match result {
         Ok(_) => "Succeeded",
-        Err(error) if matches!(error.kind, ErrorKind::Errored | ErrorKind::Transient) => "Errored",
-        Err(_) => "Failed",
+        Err(error) => match error.kind {
+            ErrorKind::Errored | ErrorKind::Transient | ErrorKind::Refused => "Errored",
+            ErrorKind::Failed | ErrorKind::Conflict | ErrorKind::Config => "Failed",
+        },
     }
 }
 

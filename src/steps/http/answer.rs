@@ -200,7 +200,8 @@ impl Object for Answer {
                 let values = values.iter().map(|value| Value::from(value.as_str()));
                 (name.as_str(), Value::list(values.collect()))
             }))),
-            _ => None,
+            // As in the map that Kargo has.
+            _ => Some(Value::Nil),
         }
     }
 

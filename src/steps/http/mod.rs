@@ -11,7 +11,8 @@ use serde_json::{Map, Value};
 
 use super::{
     files,
-    schema::{Object, Shape, list, matching, some_text, text, typed, unless_empty},
+    outputs::{self, Output},
+    schema::{Object, Shape, matching, some_text, text, typed, unless_empty},
 };
 use crate::{
     engine::step::{Around, Class, Ending, Files, Outcome, Step, StepCx, StepError},
@@ -39,9 +40,6 @@ const POLL: Duration = Duration::from_secs(30);
 const IDEMPOTENCY_KEY: &str = "idempotency-key";
 
 fn shape() -> Shape {
-    let output = Object::new()
-        .required("name", some_text())
-        .required("fromExpression", some_text());
     Object::new()
         .optional("method", matching("^(DELETE|GET|HEAD|PATCH|POST|PUT)$"))
         .required("url", some_text())
@@ -58,7 +56,7 @@ fn shape() -> Shape {
             "responseContentType",
             matching("^(application/json|application/yaml|text/plain)$"),
         )
-        .optional("outputs", list(output, 0))
+        .optional("outputs", outputs::shape(0))
         .optional("successExpression", text())
         .optional("failureExpression", text())
         .optional("errorExpression", text())
@@ -89,13 +87,6 @@ struct Config {
     failure_expression: String,
     error_expression: String,
     on_unknown: String,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Output {
-    name: String,
-    from_expression: String,
 }
 
 impl Config {
@@ -328,3 +319,6 @@ impl Step for Http {
             .map_err(|error| StepError::errored("the answer could not be judged").because(error))?
     }
 }
+
+#[cfg(test)]
+mod tests;

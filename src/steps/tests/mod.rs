@@ -3,6 +3,8 @@ mod bench;
 mod files;
 mod git;
 mod images;
+#[allow(dead_code, reason = "the other tests that share it use the rest")]
+pub mod server;
 
 use super::*;
 use crate as tw;
