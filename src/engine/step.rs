@@ -15,6 +15,7 @@ use crate::{
     },
 };
 
+use super::fetched::Fetched;
 use super::workspace::{MirrorKey, MirrorPaths, Workspace, WorkspaceState};
 
 /// What may be done again after a crash and in a replay; every step kind declares one.
@@ -162,6 +163,8 @@ pub struct StepCx<'a> {
     pub files: &'a mut Files,
     /// For git-clone.
     pub repositories: &'a dyn Repositories,
+    /// What this step has brought in from outside, and brings: see [`Fetched`].
+    pub fetched: &'a Fetched,
     /// What this step put out last time it ran, where it ran before (waits, retries).
     pub earlier: Option<&'a Value>,
 }
@@ -370,8 +373,19 @@ pub trait Step: Send + Sync {
     /// What `uses` says.
     fn kind(&self) -> StepKind;
 
-    /// What may be done again.
+    /// What may be done again, at the least.
     fn class(&self) -> Class;
+
+    /// The same for one configuration, where that decides; it is evaluated and has passed `check`.
+    fn class_of(&self, _config: &Value) -> Class {
+        self.class()
+    }
+
+    /// Whether what may work later is tried after a rest, in which the promotion holds no worker, and not inside one
+    /// run.
+    fn rests(&self) -> bool {
+        false
+    }
 
     /// Limits where the template gives none.
     fn defaults(&self) -> Defaults {

@@ -31,6 +31,10 @@ pub mod json_update;
 pub mod kustomize_set_image;
 pub mod outputs;
 mod parse;
+pub mod http;
+pub mod http_download;
+pub mod kustomize_set_image;
+pub mod outputs;
 pub mod schema;
 pub mod toml;
 pub mod toml_parse;
@@ -82,6 +86,8 @@ pub fn registry() -> BuiltIn {
         .with(git_push::GitPush)
         .with(json_parse::JsonParse)
         .with(json_update::JsonUpdate)
+        .with(http::Http)
+        .with(http_download::HttpDownload)
         .with(kustomize_set_image::KustomizeSetImage)
         .with(toml_parse::TomlParse)
         .with(toml_update::TomlUpdate)

@@ -13,8 +13,12 @@
 #[path = "../../src/steps/tests/bench.rs"]
 #[allow(dead_code)]
 mod bench;
+#[path = "../../src/steps/tests/server.rs"]
+#[allow(dead_code)]
+mod server;
 
 mod json;
+mod http;
 mod kustomize;
 mod steps;
 mod toml;
@@ -30,7 +34,7 @@ use tidewaiter::{
     steps::yaml::Update,
 };
 
-const MINE: [&str; 15] = [
+const MINE: &[&str] = &[
     "compose-output",
     "copy",
     "delete",
@@ -39,6 +43,8 @@ const MINE: [&str; 15] = [
     "git-clear",
     "git-clone",
     "git-commit",
+    "http",
+    "http-download",
     "json-parse",
     "json-update",
     "kustomize-set-image",
@@ -82,6 +88,14 @@ const DIFFERENT: &[(&str, &str)] = &[
     (
         "file-write/Test_fileWriter_run/13",
         "git keeps no empty directories, so the file can be written",
+    ),
+    (
+        "http/Test_httpRequester_run/9",
+        "an expression that is none is a mistake in the configuration: Failed, and nothing is sent",
+    ),
+    (
+        "http-download/Test_httpDownloader_run/5",
+        "counted against the threshold in both; in the end Errored, as everything that an outside said no to",
     ),
     (
         "kustomize-set-image/Test_mergeImages/2",
@@ -276,8 +290,10 @@ fn set_up(bench: &mut Bench, row: &Value) -> Result<(), String> {
 fn ended(result: &Result<Outcome, StepError>) -> &'static str {
     match result {
         Ok(_) => "Succeeded",
-        Err(error) if matches!(error.kind, ErrorKind::Errored | ErrorKind::Transient) => "Errored",
-        Err(_) => "Failed",
+        Err(error) => match error.kind {
+            ErrorKind::Errored | ErrorKind::Transient | ErrorKind::Refused => "Errored",
+            ErrorKind::Failed | ErrorKind::Conflict | ErrorKind::Config => "Failed",
+        },
     }
 }
 

@@ -133,6 +133,12 @@ impl Runner {
                 "; its push to {branch} was under way and may still land"
             ));
         }
+        let sent = self.ledger.journal.steps.iter();
+        for (alias, sent) in sent.filter_map(|(alias, record)| Some((alias, record.sent?))) {
+            message.push_str(&format!(
+                "; outcome of step {alias} unknown: may have been sent at {sent}"
+            ));
+        }
         for entry in &mut self.ledger.status.step_execution_metadata {
             if !verdict::is_over(entry) {
                 entry.status = Some(StepStatus::Aborted);

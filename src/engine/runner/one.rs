@@ -1,9 +1,12 @@
 //! One step of a promotion: decided, evaluated, checked, run, recorded.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use serde_json::{Map, Value};
-use tokio::time::Instant;
+use tokio::{
+    sync::{mpsc, oneshot},
+    time::Instant,
+};
 
 use super::{
     Flow, LONGEST_WAIT, Runner, Stopped,
@@ -16,12 +19,15 @@ use crate::{
         journal::limits,
         repositories::Remotes,
         scope::Moment,
-        step::{Class, Ending, Files, Outcome, Plan, Step, StepError},
+        step::{Class, Ending, ErrorKind, Files, Outcome, Plan, Step, StepError},
         tools::What,
         workspace::WorkspaceState,
     },
     kargo::{Alias, PromotionStep, StepStatus, Timestamp, promotion::StepMetadata},
 };
+
+/// At most this long between two tries of what may work later.
+const LONGEST_REST: Duration = Duration::from_secs(60);
 
 /// What a step is run with.
 pub(in crate::engine) struct Ready {
@@ -149,10 +155,14 @@ impl Runner {
     async fn run_step(&mut self, step: &PromotionStep, ready: Ready) -> Result<Flow, Stopped> {
         let alias = ready.alias.clone();
         self.boundary(&format!("{alias}:started"))?;
-        let (class, kind_limits) = (ready.kind.class(), ready.limits);
+        let (class, kind_limits) = (ready.kind.class_of(&ready.config), ready.limits);
         if class == Class::UnknowableEffect {
             if let Some(why) = self.unknown(&ready) {
                 return self.end(step, StepStatus::Errored, why).await;
+            }
+            if let Some(limit) = self.is_late(&alias, kind_limits) {
+                let message = verdict::timed_out(limit, &self.entry(&alias).message);
+                return self.end(step, StepStatus::Errored, message).await;
             }
             self.journal().step(&alias).sent = Some(Timestamp::now());
         }
@@ -165,28 +175,40 @@ impl Runner {
         let mut files = Files::new(before.clone(), course.tools.paths());
         let remotes = Remotes::new(&course.tools, &course.project);
         let started = self.entry(&alias).started_at.unwrap_or_else(Timestamp::now);
+        let rests = ready.kind.rests();
+        let (recorder, records) = mpsc::channel(1);
         let mut trial = Trial {
             course: &course,
             kind: ready.kind,
             around: course.around(&alias, started),
             files: &mut files,
             repositories: &remotes,
+            fetched: course.fetched(&alias, Some(recorder)),
             earlier: self.ledger.outputs().remove(alias.as_str()),
             config: &ready.config,
             until: kind_limits.timeout.map(|limit| deadline(started, limit)),
-            patient: true,
+            patient: !rests,
         };
-        let attempt = self.while_writing(trial.run()).await?;
-        self.journal().step(&alias).sent = None;
+        let attempt = self.while_recording(&alias, trial.run(), records).await?;
+        let sent = self.journal().step(&alias).sent.take();
         let result = match attempt {
+            Attempt::Done(Err(error)) if rests && error.kind == ErrorKind::Transient => {
+                return self.rest(step, kind_limits, &error).await;
+            }
             Attempt::Done(result) => result,
             Attempt::TimedOut(last) => {
                 let limit = kind_limits.timeout.unwrap_or_default();
-                return self
-                    .end(step, StepStatus::Errored, verdict::timed_out(limit, &last))
-                    .await;
+                // What an earlier try said is better than nothing.
+                let last = Some(last).filter(|last| !last.is_empty());
+                let last = last.unwrap_or_else(|| self.entry(&alias).message.clone());
+                let mut message = verdict::timed_out(limit, &last);
+                if let Some(sent) = sent {
+                    message.push_str(&format!("; outcome unknown: may have been sent at {sent}"));
+                }
+                return self.end(step, StepStatus::Errored, message).await;
             }
         };
+        self.journal().step(&alias).trouble = None;
         match result {
             Ok(outcome) => {
                 self.journal()
@@ -197,6 +219,74 @@ impl Runner {
                     .await
             }
             Err(error) => self.failed(step, kind_limits, &error).await,
+        }
+    }
+
+    /// The step's own time, where that is over.
+    fn is_late(&mut self, alias: &Alias, limits: Limits) -> Option<Duration> {
+        let started = self.entry(alias).started_at?;
+        let gone = started.until(Timestamp::now());
+        limits.timeout.filter(|limit| gone >= *limit)
+    }
+
+    /// What may work later is tried after a rest, within the step's own time or the budget. Each rest is as long as
+    /// all before it.
+    async fn rest(
+        &mut self,
+        step: &PromotionStep,
+        limits: Limits,
+        error: &StepError,
+    ) -> Result<Flow, Stopped> {
+        let (now, settings) = (Timestamp::now(), &self.course.tools.settings);
+        let (first, budget) = (settings.first_pause, settings.transient_budget);
+        let record = self.journal().step(&step.alias);
+        let tried = record.trouble.get_or_insert(now).until(now);
+        let pause = tried.clamp(first, LONGEST_REST.max(first));
+        let started = self.entry(&step.alias).started_at.unwrap_or(now);
+        let left = match limits.timeout {
+            Some(limit) => limit.saturating_sub(started.until(now)),
+            None => budget.saturating_sub(tried),
+        };
+        let said = error.sentence();
+        if pause < left {
+            let message = format!("{said}; tried again in {}", verdict::words(pause));
+            let message = self.course.scope.redact(&message);
+            let entry = self.entry(&step.alias);
+            entry.status = Some(StepStatus::Running);
+            entry.message = message.clone();
+            self.tell(Some(&step.alias), What::Retrying(message.clone()));
+            return Ok(Flow::Wait {
+                until: Some(Instant::now() + pause),
+                what: message,
+            });
+        }
+        self.journal().step(&step.alias).trouble = None;
+        match limits.timeout {
+            Some(limit) => {
+                let message = verdict::timed_out(limit, &said);
+                self.end(step, StepStatus::Errored, message).await
+            }
+            None => self.failed(step, limits, error).await,
+        }
+    }
+
+    /// Runs `work`; meanwhile writes what is unwritten, and at once what the step has brought in.
+    async fn while_recording<T>(
+        &mut self,
+        alias: &Alias,
+        work: impl Future<Output = T>,
+        mut records: mpsc::Receiver<oneshot::Sender<()>>,
+    ) -> Result<T, Stopped> {
+        tokio::pin!(work);
+        loop {
+            let recorded = tokio::select! {
+                result = self.while_writing(&mut work) => return result,
+                Some(recorded) = records.recv() => recorded,
+            };
+            self.write().await?;
+            self.boundary(&format!("{alias}:fetched"))?;
+            // Nobody waits for it where the step ended meanwhile.
+            let _gone = recorded.send(());
         }
     }
 

@@ -4,6 +4,8 @@ mod data;
 mod files;
 mod git;
 mod images;
+#[allow(dead_code, reason = "the other tests that share it use the rest")]
+pub mod server;
 
 use super::*;
 use crate as tw;
@@ -28,6 +30,8 @@ fn every_step_kind_and_its_class() {
         ("git-clone", Class::Workspace),
         ("git-commit", Class::Workspace),
         ("git-push", Class::AskableEffect),
+        ("http", Class::UnknowableEffect),
+        ("http-download", Class::Fetch),
         ("json-parse", Class::Workspace),
         ("json-update", Class::Workspace),
         ("kustomize-set-image", Class::Workspace),
