@@ -8,9 +8,9 @@ use super::{
 };
 
 /// Compares what was read with what was expected. Anchors are numbered by each reading, so it is kept which is which.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Proof {
-    anchors: HashMap<usize, usize>,
+    pub(super) anchors: HashMap<usize, usize>,
 }
 
 /// Whether whole files are the same.
@@ -85,7 +85,8 @@ impl Proof {
         }
     }
 
-    fn anchor(&mut self, read: usize, expected: usize) -> bool {
+    /// Takes two anchors for each other; one alone is a difference.
+    pub(super) fn anchor(&mut self, read: usize, expected: usize) -> bool {
         if read > 0 && expected > 0 {
             self.anchors.insert(read, expected);
         }

@@ -261,7 +261,7 @@ fn check_target(node: &Node, update: &Update) -> Result<(), YamlError> {
 }
 
 /// What to put where.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Edit {
     pub(super) start: usize,
     pub(super) end: usize,

@@ -70,8 +70,17 @@ pub struct Node {
 impl Node {
     /// The node that an edit is to leave behind.
     pub fn written(value: Value) -> Self {
+        Self::expected(Content::Written(value))
+    }
+
+    /// The same, for a node of another file.
+    pub(super) fn copied(node: Self) -> Self {
+        Self::expected(Content::Copied(Box::new(node)))
+    }
+
+    fn expected(content: Content) -> Self {
         Self {
-            content: Content::Written(value),
+            content,
             anchor: 0,
             tag: None,
             bytes: 0..0,

@@ -2,6 +2,8 @@ use serde_json::{Value, json};
 
 use super::*;
 
+mod merge;
+
 fn update(key: &str, value: Value) -> Update {
     Update {
         key: key.into(),
