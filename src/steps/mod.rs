@@ -28,6 +28,7 @@ pub mod kustomize_set_image;
 pub mod schema;
 pub mod wait_for_approval;
 pub mod yaml;
+pub mod yaml_merge;
 pub mod yaml_update;
 
 #[cfg(test)]
@@ -71,5 +72,6 @@ pub fn registry() -> BuiltIn {
         .with(git_push::GitPush)
         .with(kustomize_set_image::KustomizeSetImage)
         .with(wait_for_approval::WaitForApproval)
+        .with(yaml_merge::YamlMerge)
         .with(yaml_update::YamlUpdate)
 }

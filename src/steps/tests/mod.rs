@@ -3,6 +3,7 @@ mod bench;
 mod files;
 mod git;
 mod images;
+mod yaml;
 
 use super::*;
 use crate as tw;
@@ -29,6 +30,7 @@ fn every_step_kind_and_its_class() {
         ("git-push", Class::AskableEffect),
         ("kustomize-set-image", Class::Workspace),
         ("wait-for-approval", Class::Wait),
+        ("yaml-merge", Class::Workspace),
         ("yaml-update", Class::Workspace),
     ];
     assert_eq!(

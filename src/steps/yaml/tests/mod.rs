@@ -2,7 +2,10 @@ use serde_json::{Value, json};
 
 use super::*;
 
+mod made;
 mod merge;
+mod random;
+mod readers;
 
 fn update(key: &str, value: Value) -> Update {
     Update {
