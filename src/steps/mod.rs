@@ -43,6 +43,7 @@ pub mod updates;
 pub mod wait_for_approval;
 pub mod yaml;
 pub mod yaml_parse;
+pub mod yaml_merge;
 pub mod yaml_update;
 
 #[cfg(test)]
@@ -93,5 +94,6 @@ pub fn registry() -> BuiltIn {
         .with(toml_update::TomlUpdate)
         .with(wait_for_approval::WaitForApproval)
         .with(yaml_parse::YamlParse)
+        .with(yaml_merge::YamlMerge)
         .with(yaml_update::YamlUpdate)
 }

@@ -34,6 +34,11 @@ fn a_path_that_leaves_the_workspace_is_refused_by_name_before_any_access() {
                 json!({"path": bad, "updates": [{"key": "k", "value": 1}]}),
             ),
             (
+                "yaml-merge",
+                json!({"inFiles": ["a/x", bad], "outFile": "b"}),
+            ),
+            ("yaml-merge", json!({"inFiles": ["a/x"], "outFile": bad})),
+            (
                 "kustomize-set-image",
                 json!({"path": bad, "images": [{"image": "i", "tag": "1"}]}),
             ),

@@ -6,6 +6,7 @@ mod git;
 mod images;
 #[allow(dead_code, reason = "the other tests that share it use the rest")]
 pub mod server;
+mod yaml;
 
 use super::*;
 use crate as tw;
@@ -38,6 +39,7 @@ fn every_step_kind_and_its_class() {
         ("toml-parse", Class::Workspace),
         ("toml-update", Class::Workspace),
         ("wait-for-approval", Class::Wait),
+        ("yaml-merge", Class::Workspace),
         ("yaml-parse", Class::Workspace),
         ("yaml-update", Class::Workspace),
     ];

@@ -168,13 +168,12 @@ impl Way<'_> {
     }
 
     fn item(&self, len: usize, part: &str) -> Result<usize, YamlError> {
-        if let Some(("", index)) = brackets(part) {
-            return Err(self.absent(format!(
-                "`{part}` is not how a place in a list is written: write `{}.{index}`",
-                self.here
-            )));
-        }
-        let index: usize = part.parse().map_err(|_| {
+        // Kargo's older spelling, `.[1]`, which can mean nothing else here.
+        let place = match brackets(part) {
+            Some(("", index)) => index,
+            _ => part,
+        };
+        let index: usize = place.parse().map_err(|_| {
             self.absent(format!(
                 "{} is a list, and `{part}` is not a place in it (0, 1, …)",
                 self.named()

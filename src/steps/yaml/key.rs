@@ -1,7 +1,7 @@
 //! Keys as Kargo writes them: parts joined by dots, `\.` a dot inside a part, digits the place in a list.
 //!
-//! `charts.1.version`, not `charts[1].version`: brackets are refused with the right spelling, since a key of a mapping
-//! may contain them. Whether digits are a place or a key is up to the node that they meet.
+//! `charts.1.version` (also `charts.[1].version`), not `charts[1].version`: that is refused with the right spelling,
+//! since a key of a mapping may contain brackets. Whether digits are a place or a key is up to the node that they meet.
 
 use super::YamlError;
 

@@ -53,7 +53,7 @@ fn block_item(fields: &Fields, dash: &str, newline: &str) -> String {
 }
 
 /// What stands before a node in its line, if that is only white space and dashes.
-fn lead<'t>(text: &Text<'t>, at: usize) -> Option<&'t str> {
+pub(super) fn lead<'t>(text: &Text<'t>, at: usize) -> Option<&'t str> {
     let before = text.before(at);
     before
         .chars()

@@ -1,14 +1,18 @@
 //! Editing YAML without touching any other byte.
 //!
 //! `tree` reads a file with the place of every node, `key` and `find` lead to one, `scalar` decides how a value is
-//! written, `set` replaces values, `list` adds and removes entries. Every edit is proved by reading the result: it
+//! written, `set` replaces values, `list` adds and removes entries, `merge` lays files over each other. Every edit is proved by reading the result: it
 //! must be the old tree with that one change, or the edit is refused.
 
 mod block;
 pub mod find;
+mod graft;
 pub mod key;
 pub mod list;
+mod merge;
+mod near;
 mod place;
+mod proof;
 pub mod scalar;
 pub mod set;
 pub mod tree;
@@ -16,6 +20,7 @@ pub mod tree;
 #[cfg(test)]
 mod tests;
 
+pub use merge::{Merged, Unmerged, merge};
 pub use set::{Editor, Update, set};
 
 /// Why a YAML file was not edited. The file is as it was.

@@ -1,13 +1,15 @@
-//! Replacing values, one after the other, all or none.
+//! Replacing values, all or none.
+
+use std::collections::BTreeMap;
 
 use serde_json::Value;
 
 use super::{
     YamlError, block,
     find::{self, Route},
-    key,
+    key, near,
     place::Text,
-    scalar,
+    proof, scalar,
     tree::{self, Content, Node, Style},
 };
 
@@ -20,14 +22,21 @@ pub struct Update {
     pub value: Value,
 }
 
-/// `text` with the updates done in order. Where a value reads the same already, its bytes stay as they are.
+/// `text` with the updates done; of several for one value, the last counts. Where a value reads the same already, its
+/// bytes stay as they are.
 pub fn set(text: &str, updates: &[Update]) -> Result<String, YamlError> {
     let mut editor = Editor::open(text)?;
-    for update in updates {
-        let (document, route) = locate(&editor.documents, update, &Text::new(&editor.body))?;
-        editor.set_at(document, &route, update)?;
-    }
+    let wanted = editor.plan(updates)?;
+    editor.write(&wanted)?;
     Ok(editor.into_text())
+}
+
+/// An update and what it comes to.
+pub(super) struct Wanted<'u> {
+    pub(super) document: usize,
+    pub(super) route: Route,
+    pub(super) edit: Edit,
+    update: &'u Update,
 }
 
 /// A file between edits: its text and what that reads as.
@@ -55,6 +64,62 @@ impl Editor {
     /// The file as it is now.
     pub fn into_text(self) -> String {
         format!("{}{}", self.mark, self.body)
+    }
+
+    /// Where a key leads: the first document that has it, and the way in that.
+    pub fn find(&self, key: &str) -> Result<(usize, Route), YamlError> {
+        locate(&self.documents, key, &Text::new(&self.body))
+    }
+
+    /// Every update with its edit, in the order of the text.
+    fn plan<'u>(&self, updates: &'u [Update]) -> Result<Vec<Wanted<'u>>, YamlError> {
+        let text = Text::new(&self.body);
+        let mut last = BTreeMap::new();
+        for update in updates {
+            let place = locate(&self.documents, &update.key, &text)?;
+            if let Some(node) = self.node(place.0, &place.1) {
+                check_target(node, update)?;
+                last.insert(place, (node, update));
+            }
+        }
+        let mut wanted: Vec<Wanted<'u>> = last
+            .into_iter()
+            .filter(|(_, (node, update))| {
+                node.text().is_none() || !scalar::reads_as(node, &update.value)
+            })
+            .map(|((document, route), (node, update))| Wanted {
+                document,
+                route,
+                edit: replacement(node, &update.value, &text),
+                update,
+            })
+            .collect();
+        wanted.sort_by_key(|wanted| wanted.edit.start);
+        Ok(wanted)
+    }
+
+    /// Does what was planned, or nothing.
+    fn write(&mut self, wanted: &[Wanted<'_>]) -> Result<(), YamlError> {
+        let Some(first) = wanted.first() else {
+            return Ok(());
+        };
+        let edits: Vec<&Edit> = wanted.iter().map(|wanted| &wanted.edit).collect();
+        let unproved = || YamlError::Unproved(first.update.key.clone());
+        let edited = spliced(&self.body, &edits).ok_or_else(unproved)?;
+        for wanted in wanted {
+            let root = self.documents.get_mut(wanted.document);
+            if let Some(node) = root.and_then(|root| find::at_mut(root, &wanted.route)) {
+                node.content = Content::Written(wanted.update.value.clone());
+            }
+        }
+        if !near::proved(&self.body, &self.documents, wanted) {
+            let read = tree::parse(&edited).map_err(|_| unproved())?;
+            if !proof::same_files(&read, &self.documents) {
+                return Err(unproved());
+            }
+        }
+        self.body = edited;
+        Ok(())
     }
 
     /// The node at `route` in a document.
@@ -94,26 +159,29 @@ impl Editor {
         key: &str,
         change: impl FnOnce(&mut Node),
     ) -> Result<(), YamlError> {
+        self.apply_all(&[&edit], key, |documents| {
+            if documents.len() == document {
+                documents.push(Node::written(Value::Null));
+            }
+            if let Some(root) = documents.get_mut(document) {
+                change(root);
+            }
+        })
+    }
+
+    /// The same for edits at several places, in the order of the text.
+    pub(super) fn apply_all(
+        &mut self,
+        edits: &[&Edit],
+        key: &str,
+        change: impl FnOnce(&mut Vec<Node>),
+    ) -> Result<(), YamlError> {
         let unproved = || YamlError::Unproved(key.to_owned());
-        let before = self.body.get(..edit.start).ok_or_else(unproved)?;
-        let after = self.body.get(edit.end..).ok_or_else(unproved)?;
-        let edited = format!("{before}{}{after}", edit.text);
+        let edited = spliced(&self.body, edits).ok_or_else(unproved)?;
         let read = tree::parse(&edited).map_err(|_| unproved())?;
         let mut expected = self.documents.clone();
-        match expected.get_mut(document) {
-            Some(root) => change(root),
-            None => expected.push({
-                let mut root = Node::written(Value::Null);
-                change(&mut root);
-                root
-            }),
-        }
-        if read.len() != expected.len()
-            || !read
-                .iter()
-                .zip(&expected)
-                .all(|(read, expected)| same(read, expected))
-        {
+        change(&mut expected);
+        if !proof::same_files(&read, &expected) {
             return Err(unproved());
         }
         (self.body, self.documents) = (edited, read);
@@ -121,16 +189,25 @@ impl Editor {
     }
 }
 
+/// `text` with edits that follow each other; none where they do not.
+pub(super) fn spliced(text: &str, edits: &[&Edit]) -> Option<String> {
+    let mut spliced = String::with_capacity(text.len() + 64);
+    let mut done = 0;
+    for edit in edits {
+        spliced.push_str(text.get(done..edit.start)?);
+        spliced.push_str(&edit.text);
+        done = edit.end;
+    }
+    spliced.push_str(text.get(done..)?);
+    Some(spliced)
+}
+
 /// The first document that has the key; if none has, the error of the one where the way leads furthest.
-fn locate(
-    documents: &[Node],
-    update: &Update,
-    text: &Text<'_>,
-) -> Result<(usize, Route), YamlError> {
-    let parts = key::split(&update.key)?;
+fn locate(documents: &[Node], key: &str, text: &Text<'_>) -> Result<(usize, Route), YamlError> {
+    let parts = key::split(key)?;
     let mut furthest: Option<find::Lost> = None;
     for (number, root) in documents.iter().enumerate() {
-        match find::route(root, &parts, &update.key, text) {
+        match find::route(root, &parts, key, text) {
             Ok(route) => return Ok((number, route)),
             Err(lost)
                 if furthest
@@ -144,7 +221,7 @@ fn locate(
     }
     Err(furthest.map_or_else(
         || YamlError::Absent {
-            key: update.key.clone(),
+            key: key.to_owned(),
             why: "the file has no content".into(),
         },
         |lost| lost.error,
@@ -184,20 +261,49 @@ fn check_target(node: &Node, update: &Update) -> Result<(), YamlError> {
 }
 
 /// What to put where.
+#[derive(Clone, Debug)]
 pub(super) struct Edit {
     pub(super) start: usize,
     pub(super) end: usize,
     pub(super) text: String,
 }
 
+impl Edit {
+    /// The same edit in a text that begins at `origin`.
+    pub(super) fn moved(&self, origin: usize) -> Option<Self> {
+        Some(Self {
+            start: self.start.checked_sub(origin)?,
+            end: self.end.checked_sub(origin)?,
+            text: self.text.clone(),
+        })
+    }
+}
+
 pub(super) fn replacement(node: &Node, value: &Value, text: &Text<'_>) -> Edit {
-    let style = match &node.content {
-        Content::Scalar { style, .. } => *style,
-        _ => Style::Plain,
-    };
-    let mut written = scalar::write(value, style, node.in_flow);
-    let (start, end) = (node.bytes.start, node.bytes.end);
-    match style {
+    let style = node.style();
+    let block = value
+        .as_str()
+        .filter(|_| style == Style::Block)
+        .and_then(|value| block::write(text, header(node, text), node.bytes.clone(), value));
+    match block {
+        Some(lines) => Edit {
+            start: node.bytes.start,
+            end: node.bytes.end.max(text.line_end(node.bytes.start)),
+            text: format!(
+                "{}{}{}",
+                lines.header,
+                comment(header(node, text)),
+                lines.body
+            ),
+        },
+        None => placed(node, scalar::write(value, style, node.in_flow), text),
+    }
+}
+
+/// `written`, of one line, in the place of a single value.
+pub(super) fn placed(node: &Node, mut written: String, text: &Text<'_>) -> Edit {
+    let (start, mut end) = (node.bytes.start, node.bytes.end);
+    match node.style() {
         Style::Missing => {
             if node.no_colon {
                 written.insert_str(0, ": ");
@@ -212,27 +318,8 @@ pub(super) fn replacement(node: &Node, value: &Value, text: &Text<'_>) -> Edit {
             }
         }
         Style::Block => {
-            let header_end = text.line_end(start);
-            // A comment behind the `|` stays.
-            let header = text.slice(start, header_end);
-            let comment = header.trim_start_matches(|c: char| !c.is_whitespace());
-            let comment = if comment.trim().is_empty() {
-                ""
-            } else {
-                comment
-            };
-            let written = match value
-                .as_str()
-                .and_then(|value| block::write(text, header, start..end, value))
-            {
-                Some(lines) => format!("{}{comment}{}", lines.header, lines.body),
-                None => format!("{written}{comment}"),
-            };
-            return Edit {
-                start,
-                end: end.max(header_end),
-                text: written,
-            };
+            written.push_str(comment(header(node, text)));
+            end = end.max(text.line_end(start));
         }
         _ => {}
     }
@@ -243,29 +330,17 @@ pub(super) fn replacement(node: &Node, value: &Value, text: &Text<'_>) -> Edit {
     }
 }
 
-/// Whether `read` is what was expected: the same in content, style, anchors and tags, wherever it stands.
-fn same(read: &Node, expected: &Node) -> bool {
-    if read.anchor != expected.anchor || read.tag != expected.tag {
-        return false;
-    }
-    match (&read.content, &expected.content) {
-        (_, Content::Written(value)) => scalar::reads_as(read, value),
-        (Content::Scalar { text: a, style: b }, Content::Scalar { text: x, style: y }) => {
-            a == x && b == y
-        }
-        (Content::Alias(a), Content::Alias(x)) => a == x,
-        (Content::Seq(a), Content::Seq(x)) => {
-            read.flow == expected.flow
-                && a.len() == x.len()
-                && a.iter().zip(x).all(|(a, x)| same(a, x))
-        }
-        (Content::Map(a), Content::Map(x)) => {
-            read.flow == expected.flow
-                && a.len() == x.len()
-                && a.iter()
-                    .zip(x)
-                    .all(|((ak, av), (xk, xv))| same(ak, xk) && same(av, xv))
-        }
-        _ => false,
+/// The first line of a block scalar.
+fn header<'t>(node: &Node, text: &Text<'t>) -> &'t str {
+    text.slice(node.bytes.start, text.line_end(node.bytes.start))
+}
+
+/// The comment behind a `|`, with the space before it.
+fn comment(header: &str) -> &str {
+    let comment = header.trim_start_matches(|c: char| !c.is_whitespace());
+    if comment.trim().is_empty() {
+        ""
+    } else {
+        comment
     }
 }

@@ -41,6 +41,8 @@ pub enum Content {
     Alias(usize),
     /// In an expected tree: whatever reads as this value.
     Written(Value),
+    /// In an expected tree: whatever means the same as this node of another file, in any style.
+    Copied(Box<Node>),
 }
 
 /// A node and its place.
@@ -55,6 +57,8 @@ pub struct Node {
     /// The bytes of the value itself, without anchor and tag. For blocks this includes the header; for collections
     /// in block style it goes from the first entry to the end of the last.
     pub bytes: Range<usize>,
+    /// Where its anchor or tag begins; the start of `bytes` without.
+    pub outer: usize,
     /// Written with brackets or braces.
     pub flow: bool,
     /// Somewhere inside brackets or braces.
@@ -66,14 +70,32 @@ pub struct Node {
 impl Node {
     /// The node that an edit is to leave behind.
     pub fn written(value: Value) -> Self {
+        Self::expected(Content::Written(value))
+    }
+
+    /// The same, for a node of another file.
+    pub(super) fn copied(node: Self) -> Self {
+        Self::expected(Content::Copied(Box::new(node)))
+    }
+
+    fn expected(content: Content) -> Self {
         Self {
-            content: Content::Written(value),
+            content,
             anchor: 0,
             tag: None,
             bytes: 0..0,
+            outer: 0,
             flow: false,
             in_flow: false,
             no_colon: false,
+        }
+    }
+
+    /// How it is written; what is no scalar counts as plain.
+    pub fn style(&self) -> Style {
+        match &self.content {
+            Content::Scalar { style, .. } => *style,
+            _ => Style::Plain,
         }
     }
 
@@ -88,6 +110,15 @@ impl Node {
 
 /// Reads a file: one node per document.
 pub fn parse(text: &str) -> Result<Vec<Node>, YamlError> {
+    // The parser takes it for the end of the file.
+    if let Some(at) = text.find('\0') {
+        let before = text.get(..at).unwrap_or_default();
+        return Err(YamlError::NotYaml {
+            line: before.matches('\n').count() + 1,
+            column: before.chars().rev().take_while(|c| *c != '\n').count() + 1,
+            why: "there is a NUL character, which no YAML file may hold".into(),
+        });
+    }
     let text = Text::new(text);
     let mut reader = Reader {
         events: Parser::new_from_str(text.all).peekable(),
@@ -178,7 +209,8 @@ impl<'a> Reader<'a, '_> {
             _ => (0, None),
         };
         let mut bare = place;
-        for _ in 0..usize::from(anchor > 0) + usize::from(tag.is_some()) {
+        let properties = usize::from(anchor > 0) + usize::from(tag.is_some());
+        for _ in 0..properties {
             bare = self.text.skip_property(self.text.skip_space(bare));
         }
         let start = self.text.skip_space(bare);
@@ -204,11 +236,16 @@ impl<'a> Reader<'a, '_> {
             Event::MappingStart(..) => self.mapping(start, end, depth, in_flow)?,
             _ => return Err(self.unplaceable(start)),
         };
+        let outer = match properties {
+            0 => bytes.start,
+            _ => self.text.skip_space(place),
+        };
         Ok(Node {
             content,
             anchor,
             tag,
             bytes,
+            outer,
             flow,
             in_flow,
             no_colon: false,

@@ -2,6 +2,11 @@ use serde_json::{Value, json};
 
 use super::*;
 
+mod made;
+mod merge;
+mod random;
+mod readers;
+
 fn update(key: &str, value: Value) -> Update {
     Update {
         key: key.into(),
@@ -63,6 +68,13 @@ fn only_the_bytes_of_the_value_change() {
             "charts.1.version",
             json!("1.1.0"),
             "charts:\n- {name: a}\n- name: b\n  version: 1.1.0\n",
+        ),
+        (
+            "C04 brackets as a part of their own",
+            "charts:\n- name: a\n",
+            "charts.[0].name",
+            json!("x"),
+            "charts:\n- name: x\n",
         ),
         (
             "C05",
@@ -456,13 +468,6 @@ fn what_cannot_be_set_is_refused_and_says_what_to_do() {
             "charts[1].name",
             json!("x"),
             &["charts[1]", "charts.1"],
-        ),
-        (
-            "C04 brackets alone",
-            "charts:\n- name: a\n",
-            "charts.[0].name",
-            json!("x"),
-            &["[0]", "charts.0"],
         ),
         (
             "C07",
