@@ -13,6 +13,7 @@ use crate::{
     kargo::StepKind,
 };
 
+pub mod archive;
 mod committer;
 pub mod compose_output;
 pub mod copy;
@@ -24,8 +25,11 @@ pub mod git_clear;
 pub mod git_clone;
 pub mod git_commit;
 pub mod git_push;
+mod ignores;
 pub mod kustomize_set_image;
 pub mod schema;
+pub mod tar;
+pub mod untar;
 pub mod wait_for_approval;
 pub mod yaml;
 pub mod yaml_update;
@@ -70,6 +74,8 @@ pub fn registry() -> BuiltIn {
         .with(git_commit::GitCommit)
         .with(git_push::GitPush)
         .with(kustomize_set_image::KustomizeSetImage)
+        .with(tar::Tar)
+        .with(untar::Untar)
         .with(wait_for_approval::WaitForApproval)
         .with(yaml_update::YamlUpdate)
 }

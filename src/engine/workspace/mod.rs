@@ -229,6 +229,17 @@ impl Workspace {
         Ok(true)
     }
 
+    /// Where the path leads once links are followed, the last part's own too. Nothing has to be there.
+    pub fn real(&mut self, path: &RepoPath) -> Result<RepoPath, WorkspaceError> {
+        Ok(self.resolve(path, true)?.place.full)
+    }
+
+    /// A checkout that lies below the path, and not at it.
+    pub fn checkout_below(&mut self, path: &RepoPath) -> Result<Option<RepoPath>, WorkspaceError> {
+        let full = self.real(path)?;
+        Ok(self.mounts_below(&full).into_iter().next())
+    }
+
     /// The names in a directory, sorted; none when nothing is there. Names that no path can have (not UTF-8,
     /// spellings of `.git`) are left out.
     pub fn list(&mut self, path: &RepoPath) -> Result<Option<Vec<Listed>>, WorkspaceError> {
