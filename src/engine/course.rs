@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::{
+    fetched::{Book, Fetched, Recorder},
     journal::{self, Journal},
     scope::Scope,
     step::Around,
@@ -33,9 +34,18 @@ pub struct Course {
     pub freight: FreightCollection,
     /// What its expressions see.
     pub scope: Scope,
+    /// What its steps have brought in.
+    pub fetched: Arc<Book>,
 }
 
 impl Course {
+    /// What a step has brought in, and brings.
+    pub fn fetched(&self, alias: &Alias, recorder: Option<Recorder>) -> Fetched {
+        let store = self.tools.mirrors.fetched(self.uid.as_str());
+        let book = Arc::clone(&self.fetched);
+        Fetched::new(store, self.uid.as_str(), alias.clone(), book, recorder)
+    }
+
     /// A step's surroundings.
     pub fn around(&self, alias: &Alias, started_at: Timestamp) -> Around {
         Around {

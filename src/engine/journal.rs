@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::workspace::WorkspaceState;
+use super::{fetched::Kept, workspace::WorkspaceState};
 use crate::{
     git::{branch::BranchName, id::CommitId, path::RepoPath},
     kargo::{Alias, RequestName, Timestamp, Uid, promotion::PromotionStatus},
@@ -81,6 +81,9 @@ pub struct StepRecord {
     /// The tree of each checkout after it, where it changed one.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub trees: BTreeMap<RepoPath, String>,
+    /// What it brought in from outside, by the digest of its name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub fetched: BTreeMap<String, Kept>,
     /// When something was sent of which nobody can tell whether it arrived; gone once there is a result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sent: Option<Timestamp>,

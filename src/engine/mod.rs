@@ -13,9 +13,11 @@
 //! | [`gate`] | people asked, and their answers counted |
 //! | [`keeper`] | a Stage's bookkeeping |
 //! | [`port`] | the cluster, as one small trait |
-//! | [`repositories`], [`course`], [`tools`] | where commits come from; what a promotion and its replays share; what all share |
+//! | [`repositories`], [`fetched`] | where commits and other content come from |
+//! | [`course`], [`tools`] | what a promotion and its replays share; what all share |
 
 pub mod course;
+pub mod fetched;
 pub mod gate;
 pub mod journal;
 pub mod keeper;

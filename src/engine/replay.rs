@@ -213,16 +213,19 @@ async fn one(
     }
     let mut files = Files::new(again.state.clone(), course.tools.paths());
     let pins = Pins::new(record.found, moved);
+    // What was lost is fetched again; everything else asks nothing of the outside.
+    let patient = kind.class() == Class::Fetch;
     let mut trial = Trial {
         course,
         kind,
         around: course.around(&step.alias, meta.started_at.unwrap_or(clock)),
         files: &mut files,
         repositories: &pins,
+        fetched: course.fetched(&step.alias, None),
         earlier: None,
         config: &evaluated.value,
         until: None,
-        patient: false,
+        patient,
     };
     let outcome = match trial.run().await {
         Attempt::Done(Ok(outcome)) => outcome,

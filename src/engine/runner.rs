@@ -118,6 +118,7 @@ pub struct Runner {
 impl Runner {
     /// Runs `course` on its ledger. `newer_waits`: a newer promotion of the same Stage is queued.
     pub fn new(course: Arc<Course>, ledger: Ledger, newer_waits: bool) -> Self {
+        course.fetched.read(&ledger.journal);
         Self {
             course,
             ledger,
@@ -261,6 +262,7 @@ impl Runner {
     /// Writes now: pins first what the record will name.
     pub(super) async fn write(&mut self) -> Result<(), Stopped> {
         self.pin().await;
+        self.course.fetched.write(&mut self.ledger.journal);
         self.ledger.write().await?;
         self.dirty = None;
         Ok(())

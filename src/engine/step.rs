@@ -15,6 +15,7 @@ use crate::{
     },
 };
 
+use super::fetched::Fetched;
 use super::workspace::{MirrorKey, MirrorPaths, Workspace, WorkspaceState};
 
 /// What may be done again after a crash and in a replay; every step kind declares one.
@@ -162,6 +163,8 @@ pub struct StepCx<'a> {
     pub files: &'a mut Files,
     /// For git-clone.
     pub repositories: &'a dyn Repositories,
+    /// What this step has brought in from outside, and brings: see [`Fetched`].
+    pub fetched: &'a Fetched,
     /// What this step put out last time it ran, where it ran before (waits, retries).
     pub earlier: Option<&'a Value>,
 }

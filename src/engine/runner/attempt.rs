@@ -8,6 +8,7 @@ use tokio::time::Instant;
 
 use crate::engine::{
     course::Course,
+    fetched::Fetched,
     step::{Around, ErrorKind, Files, Outcome, Repositories, Step, StepCx, StepError},
     tools::What,
 };
@@ -32,13 +33,15 @@ pub struct Trial<'a> {
     pub files: &'a mut Files,
     /// For git-clone.
     pub repositories: &'a dyn Repositories,
+    /// What the step brings in.
+    pub fetched: Fetched,
     /// What the step put out before.
     pub earlier: Option<Value>,
     /// Its evaluated configuration.
     pub config: &'a Value,
     /// When its time is over, where it has a limit.
     pub until: Option<Instant>,
-    /// Whether to try again what may work later. Not in a replay, which asks nothing of the outside.
+    /// Whether to try again what may work later. Not in a replay, which mostly asks nothing of the outside.
     pub patient: bool,
 }
 
@@ -84,6 +87,7 @@ impl Trial<'_> {
             around: &self.around,
             files: self.files,
             repositories: self.repositories,
+            fetched: &self.fetched,
             earlier: self.earlier.as_ref(),
         };
         let running = AssertUnwindSafe(self.kind.run(cx, self.config)).catch_unwind();

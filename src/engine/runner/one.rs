@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
-use tokio::time::Instant;
+use tokio::{
+    sync::{mpsc, oneshot},
+    time::Instant,
+};
 
 use super::{
     Flow, LONGEST_WAIT, Runner, Stopped,
@@ -165,18 +168,20 @@ impl Runner {
         let mut files = Files::new(before.clone(), course.tools.paths());
         let remotes = Remotes::new(&course.tools, &course.project);
         let started = self.entry(&alias).started_at.unwrap_or_else(Timestamp::now);
+        let (recorder, records) = mpsc::channel(1);
         let mut trial = Trial {
             course: &course,
             kind: ready.kind,
             around: course.around(&alias, started),
             files: &mut files,
             repositories: &remotes,
+            fetched: course.fetched(&alias, Some(recorder)),
             earlier: self.ledger.outputs().remove(alias.as_str()),
             config: &ready.config,
             until: kind_limits.timeout.map(|limit| deadline(started, limit)),
             patient: true,
         };
-        let attempt = self.while_writing(trial.run()).await?;
+        let attempt = self.while_recording(&alias, trial.run(), records).await?;
         self.journal().step(&alias).sent = None;
         let result = match attempt {
             Attempt::Done(result) => result,
@@ -197,6 +202,26 @@ impl Runner {
                     .await
             }
             Err(error) => self.failed(step, kind_limits, &error).await,
+        }
+    }
+
+    /// Runs `work`; meanwhile writes what is unwritten, and at once what the step has brought in.
+    async fn while_recording<T>(
+        &mut self,
+        alias: &Alias,
+        work: impl Future<Output = T>,
+        mut records: mpsc::Receiver<oneshot::Sender<()>>,
+    ) -> Result<T, Stopped> {
+        tokio::pin!(work);
+        loop {
+            let recorded = tokio::select! {
+                result = self.while_writing(&mut work) => return result,
+                Some(recorded) = records.recv() => recorded,
+            };
+            self.write().await?;
+            self.boundary(&format!("{alias}:fetched"))?;
+            // Nobody waits for it where the step ended meanwhile.
+            let _gone = recorded.send(());
         }
     }
 

@@ -166,6 +166,7 @@ async fn prepare(
         steps,
         freight: collection,
         scope,
+        fetched: Arc::default(),
     };
     Ok(Ready::Run(Arc::new(course), ledger))
 }

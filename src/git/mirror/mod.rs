@@ -256,14 +256,22 @@ impl Mirrors {
     /// Lets go of a promotion's objects in every mirror, also those that this run did not open.
     /// Blocking.
     pub fn unpin_all(&self, promotion_uid: &str) -> Result<(), MirrorError> {
+        pins::forget_fetched(&self.fetched(promotion_uid))?;
         self.on_disk()?
             .iter()
             .try_for_each(|path| pins::unpin_all(path, promotion_uid))
     }
 
+    /// Where a promotion keeps what its steps brought in from elsewhere than repositories; a bare repository of its
+    /// own, so that it can go as a whole with the promotion. It is made when first needed.
+    pub fn fetched(&self, promotion_uid: &str) -> PathBuf {
+        pins::fetched(&self.root, promotion_uid)
+    }
+
     /// Lets go of what a process that was killed left pinned: everything but the objects of `kept`.
     /// Blocking.
     pub fn unpin_all_but(&self, kept: &BTreeSet<String>) -> Result<(), MirrorError> {
+        pins::forget_fetched_but(&self.root, kept)?;
         for path in self.on_disk()? {
             for gone in pins::promotions(&path)?.difference(kept) {
                 pins::unpin_all(&path, gone)?;

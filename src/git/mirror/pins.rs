@@ -1,8 +1,13 @@
-//! Refs that keep a promotion's objects: `refs/tidewaiter/<promotion uid>/<name>`.
+//! What keeps a promotion's objects: refs `refs/tidewaiter/<promotion uid>/<name>` in the mirrors, and `fetched/<uid>`
+//! beside them for what came from elsewhere.
 
-use std::{collections::BTreeSet, path::Path};
+use std::{
+    collections::BTreeSet,
+    io,
+    path::{Path, PathBuf},
+};
 
-use super::MirrorError;
+use super::{MirrorError, open::io_error};
 
 fn failed(doing: String, path: &Path) -> impl FnOnce(git2::Error) -> MirrorError {
     let path = path.display().to_string();
@@ -49,4 +54,41 @@ pub fn promotions(repository: &Path) -> Result<BTreeSet<String>, MirrorError> {
         Ok(uids)
     };
     look().map_err(failed("listing pinned objects".to_owned(), repository))
+}
+
+/// Where a promotion's fetched content is, below the directory of mirrors.
+pub fn fetched(root: &Path, uid: &str) -> PathBuf {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '-';
+    let name: String = uid
+        .chars()
+        .map(|c| if plain(c) { c } else { '_' })
+        .collect();
+    root.join("fetched").join(name)
+}
+
+/// Removes the content at a place of [`fetched`]; none there is fine.
+pub fn forget_fetched(at: &Path) -> Result<(), MirrorError> {
+    match std::fs::remove_dir_all(at) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(io_error("removing", at)(error))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Removes the content of all promotions but these.
+pub fn forget_fetched_but(root: &Path, kept: &BTreeSet<String>) -> Result<(), MirrorError> {
+    let kept: BTreeSet<PathBuf> = kept.iter().map(|uid| fetched(root, uid)).collect();
+    let all = root.join("fetched");
+    let entries = match std::fs::read_dir(&all) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        entries => entries.map_err(io_error("listing", &all))?,
+    };
+    for entry in entries {
+        let path = entry.map_err(io_error("listing", &all))?.path();
+        if !kept.contains(&path) {
+            forget_fetched(&path)?;
+        }
+    }
+    Ok(())
 }

@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::tw::{
     engine::{
+        fetched::Fetched,
         step::{
             Around, Files, Found, Outcome, Person, Registry, Repositories, Revision, StepCx,
             StepError,
@@ -81,6 +82,7 @@ pub struct Bench {
     pub paths: Arc<Paths>,
     pub files: Files,
     pub around: Around,
+    pub fetched: Fetched,
     pub remotes: Remotes,
     pub steps: BuiltIn,
 }
@@ -103,11 +105,14 @@ impl Bench {
             },
         };
         let files = Files::new(WorkspaceState::default(), paths.clone());
+        let store = dir.path().join("fetched");
+        let fetched = Fetched::new(store, "uid-1", around.alias.clone(), Arc::default(), None);
         Self {
             dir,
             paths,
             files,
             around,
+            fetched,
             remotes: Remotes::default(),
             steps: registry(),
         }
@@ -122,6 +127,7 @@ impl Bench {
             around: &self.around,
             files: &mut self.files,
             repositories: &self.remotes,
+            fetched: &self.fetched,
             earlier: None,
         };
         let runtime = tokio::runtime::Builder::new_current_thread()
