@@ -59,9 +59,7 @@ impl Step for Copy {
         cx.files
             .edit(move |workspace| {
                 workspace
-                    .copy(&from, &to, &|path, is_dir| {
-                        !ignored.entry(path, is_dir)
-                    })
+                    .copy(&from, &to, &|path, is_dir| !ignored.entry(path, is_dir))
                     .map_err(|error| files::failed(doing, error))
             })
             .await?;

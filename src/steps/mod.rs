@@ -25,8 +25,14 @@ pub mod git_clear;
 pub mod git_clone;
 pub mod git_commit;
 pub mod git_push;
+pub mod helm;
+pub mod helm_template;
+pub mod helm_update_chart;
 mod ignores;
+pub mod kustomize_build;
 pub mod kustomize_set_image;
+pub mod manifests;
+pub mod program;
 pub mod schema;
 pub mod tar;
 pub mod untar;
@@ -73,6 +79,9 @@ pub fn registry() -> BuiltIn {
         .with(git_clone::GitClone)
         .with(git_commit::GitCommit)
         .with(git_push::GitPush)
+        .with(helm_template::HelmTemplate::default())
+        .with(helm_update_chart::HelmUpdateChart::default())
+        .with(kustomize_build::KustomizeBuild::default())
         .with(kustomize_set_image::KustomizeSetImage)
         .with(tar::Tar)
         .with(untar::Untar)

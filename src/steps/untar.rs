@@ -45,11 +45,7 @@ struct Config {
 /// Names shown of those that were left out.
 const SHOWN: usize = 5;
 
-fn unpack(
-    workspace: &mut Workspace,
-    from: &RepoPath,
-    strip: u64,
-) -> Result<Unpacked, StepError> {
+fn unpack(workspace: &mut Workspace, from: &RepoPath, strip: u64) -> Result<Unpacked, StepError> {
     let doing = format!("failed to extract tar file {from}");
     let file = workspace
         .read(from)
@@ -100,7 +96,11 @@ fn replace(
         match content {
             Content::Dir => {}
             Content::File { bytes, executable } => {
-                let mode = if *executable { Mode::Executable } else { Mode::File };
+                let mode = if *executable {
+                    Mode::Executable
+                } else {
+                    Mode::File
+                };
                 written.push((at, bytes, mode));
             }
             Content::Link(target) => written.push((at, target, Mode::Link)),

@@ -9,6 +9,8 @@ mod checkout;
 mod copy;
 mod dotfiles;
 mod error;
+mod export;
+pub mod folder;
 mod resolve;
 mod state;
 mod store;
@@ -18,6 +20,7 @@ use std::collections::HashMap;
 pub use changes::changes_between;
 pub use checkout::{Checkout, CommitOutcome, CommitRequest};
 pub use error::WorkspaceError;
+pub use export::{Exported, References};
 pub use state::{MirrorKey, MirrorPaths, Mount, Pinned, WorkspaceState};
 
 use resolve::{Owner, Place, Spot};

@@ -72,7 +72,10 @@ pub fn read(bytes: &[u8], strip: u64, limits: Limits) -> Result<Unpacked, Archiv
     if bytes.is_empty() {
         return Err(ArchiveError::Empty);
     }
-    if let Some((_, format)) = BEGINNINGS.iter().find(|(start, _)| bytes.starts_with(start)) {
+    if let Some((_, format)) = BEGINNINGS
+        .iter()
+        .find(|(start, _)| bytes.starts_with(start))
+    {
         return Err(ArchiveError::Format(format));
     }
     if bytes.starts_with(GZIP) {
@@ -232,9 +235,12 @@ fn link<R: Read>(entry: &Entry<'_, R>) -> Option<Vec<u8>> {
 
 fn blocked(entries: &Entries) -> Result<(), ArchiveError> {
     for below in entries.keys() {
-        let above = below
-            .ancestors()
-            .find(|dir| matches!(entries.get(dir), Some(Content::File { .. } | Content::Link(_))));
+        let above = below.ancestors().find(|dir| {
+            matches!(
+                entries.get(dir),
+                Some(Content::File { .. } | Content::Link(_))
+            )
+        });
         if let Some(above) = above {
             return Err(ArchiveError::Blocked {
                 above: above.to_string(),
