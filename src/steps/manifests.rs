@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::files;
@@ -29,24 +30,40 @@ pub struct Resource {
     pub hook: bool,
 }
 
+/// As much of a resource as says what it is. Texts are read as texts, whatever else they could be.
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Said {
+    api_version: Option<String>,
+    kind: Option<String>,
+    metadata: Option<Metadata>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Metadata {
+    name: Option<String>,
+    namespace: Option<String>,
+    annotations: Option<BTreeMap<String, Value>>,
+}
+
 impl Resource {
     /// Reads what a document is; a text that is no resource is kept all the same.
     pub fn of(text: &str) -> Self {
-        let value: Value = serde_saphyr::from_str(text).unwrap_or_default();
-        let said = |at: &Value| at.as_str().unwrap_or_default().to_owned();
-        let metadata = value.get("metadata").cloned().unwrap_or_default();
-        let field = |of: &Value, name: &str| of.get(name).map(said).unwrap_or_default();
-        let api = field(&value, "apiVersion");
+        let said: Option<Said> = serde_saphyr::from_str(text).unwrap_or_default();
+        let said = said.unwrap_or_default();
+        let metadata = said.metadata.unwrap_or_default();
+        let api = said.api_version.unwrap_or_default();
         let (group, version) = api.rsplit_once('/').unwrap_or(("", &api));
-        let annotations = metadata.get("annotations");
+        let annotations = metadata.annotations.unwrap_or_default();
         Self {
             text: text.to_owned(),
             group: group.to_owned(),
             version: version.to_owned(),
-            kind: field(&value, "kind"),
-            namespace: field(&metadata, "namespace"),
-            name: field(&metadata, "name"),
-            hook: annotations.is_some_and(|all| all.get("helm.sh/hook").is_some()),
+            kind: said.kind.unwrap_or_default(),
+            namespace: metadata.namespace.unwrap_or_default(),
+            name: metadata.name.unwrap_or_default(),
+            hook: annotations.contains_key("helm.sh/hook"),
         }
     }
 }

@@ -14,7 +14,9 @@
 #[allow(dead_code)]
 mod bench;
 
+mod archives;
 mod kustomize;
+mod programs;
 mod steps;
 mod yaml;
 
@@ -28,7 +30,7 @@ use tidewaiter::{
     steps::yaml::Update,
 };
 
-const MINE: [&str; 10] = [
+const MINE: [&str; 15] = [
     "compose-output",
     "copy",
     "delete",
@@ -37,7 +39,12 @@ const MINE: [&str; 10] = [
     "git-clear",
     "git-clone",
     "git-commit",
+    "helm-template",
+    "helm-update-chart",
+    "kustomize-build",
     "kustomize-set-image",
+    "tar",
+    "untar",
     "yaml-update",
 ];
 
@@ -83,6 +90,10 @@ const DIFFERENT: &[(&str, &str)] = &[
     (
         "kustomize-set-image/Test_mergeImages/4",
         "entries keep their order, where Kargo sorts them by name",
+    ),
+    (
+        "untar/validRelPath/8",
+        "`./x`, as `tar c .` writes it, is x: Kargo extracts nothing from such an archive",
     ),
 ];
 
@@ -135,6 +146,42 @@ fn compare(
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     chosen.len()
+}
+
+/// Whether a row of the steps' table is compared at all.
+fn applies(row: &Value) -> bool {
+    match text(row, "kind") {
+        "config-check" | "run" | "commit-message" => MINE.contains(&text(row, "step")),
+        "archive-path" | "resource-filename" => true,
+        kind => kind.starts_with("kustomize-"),
+    }
+}
+
+#[test]
+fn the_share_of_the_steps_table() {
+    let Some(rows) = rows("kargo-steps.json") else {
+        return;
+    };
+    let applying: Vec<&str> = rows
+        .iter()
+        .filter(|row| applies(row))
+        .map(|row| text(row, "id"))
+        .collect();
+    let differ = applying
+        .iter()
+        .filter(|id| DIFFERENT.iter().any(|(listed, _)| listed == *id))
+        .count();
+    let agree = applying.len() - differ;
+    println!(
+        "kargo-steps: {} of {} rows apply, {agree} agree, {differ} differ for a reason",
+        applying.len(),
+        rows.len()
+    );
+    assert!(
+        agree * 100 >= applying.len() * 95,
+        "{agree} of {}",
+        applying.len()
+    );
 }
 
 #[test]

@@ -17,7 +17,7 @@ use super::{
     resolve::MOST_LINKS,
 };
 use crate::{
-    git::{path::RepoPath, tree::Mode},
+    git::{path::RepoPath, rebase::Access, tree::Mode},
     kargo::artifact::hex,
 };
 
@@ -100,8 +100,12 @@ impl Workspace {
             if export.covers(prefix) {
                 return Ok(());
             }
-            if self.kind(prefix)? == Kind::Link {
-                let here = self.own_link(prefix)?;
+            let spot = self.resolve(prefix, false)?;
+            if self.kind_of(&spot) == Kind::Link
+                && let Found::Node(node) = spot.found
+            {
+                self.access(&spot.place, Access::read);
+                let here = self.file(&spot.place, node)?.bytes;
                 export.link(prefix, &here)?;
                 if let (Some(rest), Some(parent)) = (path.below(prefix), prefix.parent())
                     && let Some(target) = target(&parent, &here)
@@ -138,19 +142,12 @@ impl Workspace {
                 }
             }
         }
-        if self.kind(path)? == Kind::Dir {
+        let spot = self.resolve(path, false)?;
+        if self.kind_of(&spot) == Kind::Dir {
             export.make_dir(path)?;
         }
         export.done.push(path.clone());
         Ok(())
-    }
-
-    fn own_link(&mut self, at: &RepoPath) -> Result<Vec<u8>, WorkspaceError> {
-        let spot = self.resolve(at, false)?;
-        match spot.found {
-            Found::Node(node) => Ok(self.file(&spot.place, node)?.bytes),
-            _ => Ok(Vec::new()),
-        }
     }
 }
 

@@ -131,6 +131,7 @@ impl Bench {
             earlier: None,
         };
         let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
             .build()
             .unwrap();
         runtime.block_on(step.run(cx, config))

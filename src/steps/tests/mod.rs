@@ -1,8 +1,11 @@
+mod archives;
 #[allow(dead_code, reason = "`tests/steps_peer.rs` uses the rest")]
 mod bench;
 mod files;
 mod git;
 mod images;
+mod paths;
+mod programs;
 
 use super::*;
 use crate as tw;
@@ -27,7 +30,12 @@ fn every_step_kind_and_its_class() {
         ("git-clone", Class::Workspace),
         ("git-commit", Class::Workspace),
         ("git-push", Class::AskableEffect),
+        ("helm-template", Class::Workspace),
+        ("helm-update-chart", Class::Fetch),
+        ("kustomize-build", Class::Workspace),
         ("kustomize-set-image", Class::Workspace),
+        ("tar", Class::Workspace),
+        ("untar", Class::Workspace),
         ("wait-for-approval", Class::Wait),
         ("yaml-update", Class::Workspace),
     ];
