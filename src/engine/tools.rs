@@ -206,6 +206,8 @@ impl Tools {
         landers: Landers,
     ) -> std::io::Result<Self> {
         let (news, _) = broadcast::channel(NEWS_KEPT);
+        // Left by a process that was killed.
+        super::workspace::folder::sweep(&mirrors.scratch().with_file_name("folders"));
         let digest_key = digest_key(&mirrors.scratch().with_file_name("digests.key"))?;
         Ok(Self {
             settings,

@@ -12,7 +12,7 @@ use tokio::{process::Command, sync::OnceCell};
 
 use super::{counters::Counters, credentials::Prepared, redact};
 
-mod child;
+pub mod child;
 
 /// The oldest git that everything here was tried on.
 const OLDEST: GitVersion = GitVersion {

@@ -1,12 +1,12 @@
 //! `copy`: copies a file or a directory, without what gitignore patterns name.
 
 use async_trait::async_trait;
-use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{
     files,
+    ignores::Ignores,
     schema::{Object, Shape, some_text, typed},
 };
 use crate::{
@@ -34,24 +34,6 @@ struct Config {
     ignore: String,
 }
 
-/// The patterns, relative to the copied directory. `.git` is not part of any workspace tree, so nothing needs saying
-/// about it.
-fn patterns(ignore: &str) -> Result<Gitignore, StepError> {
-    let mut builder = GitignoreBuilder::new("");
-    for (number, line) in ignore.lines().enumerate() {
-        builder.add_line(None, line).map_err(|error| {
-            StepError::config(format!(
-                "ignore, line {}, is not a gitignore pattern",
-                number + 1
-            ))
-            .because(error)
-        })?;
-    }
-    builder
-        .build()
-        .map_err(|error| StepError::config("ignore cannot be used").because(error))
-}
-
 #[async_trait]
 impl Step for Copy {
     fn kind(&self) -> StepKind {
@@ -72,14 +54,12 @@ impl Step for Copy {
             files::path("inPath", &config.in_path)?,
             files::path("outPath", &config.out_path)?,
         );
-        let ignored = patterns(&config.ignore)?;
+        let ignored = Ignores::parse(&config.ignore)?;
         let doing = format!("failed to copy {from} to {to}");
         cx.files
             .edit(move |workspace| {
                 workspace
-                    .copy(&from, &to, &|path, is_dir| {
-                        !ignored.matched(path.as_git(), is_dir).is_ignore()
-                    })
+                    .copy(&from, &to, &|path, is_dir| !ignored.entry(path, is_dir))
                     .map_err(|error| files::failed(doing, error))
             })
             .await?;

@@ -26,7 +26,8 @@ use crate::{
 /// See the module.
 pub struct KustomizeSetImage;
 
-const NAMES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
+/// What kustomize calls its files.
+pub(super) const NAMES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
 
 /// In a configuration: leave what is there.
 const KEEP: &str = "*";

@@ -14,6 +14,7 @@ use crate::{
     kargo::StepKind,
 };
 
+pub mod archive;
 mod committer;
 pub mod compose_output;
 pub mod copy;
@@ -40,6 +41,17 @@ pub mod toml;
 pub mod toml_parse;
 pub mod toml_update;
 pub mod updates;
+pub mod helm;
+pub mod helm_template;
+pub mod helm_update_chart;
+mod ignores;
+pub mod kustomize_build;
+pub mod kustomize_set_image;
+pub mod manifests;
+pub mod program;
+pub mod schema;
+pub mod tar;
+pub mod untar;
 pub mod wait_for_approval;
 pub mod yaml;
 pub mod yaml_parse;
@@ -92,6 +104,12 @@ pub fn registry() -> BuiltIn {
         .with(kustomize_set_image::KustomizeSetImage)
         .with(toml_parse::TomlParse)
         .with(toml_update::TomlUpdate)
+        .with(helm_template::HelmTemplate::default())
+        .with(helm_update_chart::HelmUpdateChart::default())
+        .with(kustomize_build::KustomizeBuild::default())
+        .with(kustomize_set_image::KustomizeSetImage)
+        .with(tar::Tar)
+        .with(untar::Untar)
         .with(wait_for_approval::WaitForApproval)
         .with(yaml_parse::YamlParse)
         .with(yaml_merge::YamlMerge)

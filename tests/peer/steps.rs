@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 use tidewaiter::steps::{
-    json_update, kustomize_set_image, toml_update, updates::Update, yaml_merge, yaml_update,
+    helm_update_chart, json_update, kustomize_set_image, toml_update, updates::Update, yaml_merge,
+    yaml_update,
 };
 
 use crate::{bench::Bench, kustomize::images, updates as yaml_updates, *};
@@ -38,11 +39,13 @@ fn steps_end_alike_and_leave_the_same_files() {
     let Some(rows) = rows("kargo-steps.json") else {
         return;
     };
-    // Those of the http steps need a server: see `http`.
+    // Those of the http steps need a server (see `http`), those of charts a repository (see `programs`).
     let mine = |row: &Value| {
+        let step = text(row, "step");
         text(row, "kind") == "run"
-            && MINE.contains(&text(row, "step"))
-            && !text(row, "step").starts_with("http")
+            && MINE.contains(&step)
+            && !step.starts_with("http")
+            && !step.starts_with("helm-")
     };
     let compared = compare(&rows, mine, |row| {
         let (uses, config, want) = (text(row, "step"), &row["config"], &row["want"]);
@@ -98,9 +101,18 @@ fn commit_messages_are_the_same() {
                 let message = yaml_merge::commit_message(text(row, "outFile"), &files);
                 return same("message", message.as_str(), text(row, "want"));
             }
+            "helm-update-chart" => {
+                let changes = row["newVersions"].as_object().unwrap();
+                let change = |change: &Value| Some(change.as_str()?.to_owned());
+                let changes = changes
+                    .iter()
+                    .map(|(name, to)| (name.clone(), change(to).filter(|to| !to.is_empty())))
+                    .collect();
+                helm_update_chart::commit_message(text(row, "path"), &changes)
+            }
             _ => kustomize_set_image::commit_message(text(row, "path"), &images(&row["images"])),
         };
         checks(&json!(ours), &row["want"]["outChecks"])
     });
-    assert_eq!(compared, 18);
+    assert_eq!(compared, 25);
 }

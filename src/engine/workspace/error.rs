@@ -1,5 +1,6 @@
 //! Why the workspace refuses or fails.
 
+use super::folder::FolderError;
 use crate::git::{commit::CommitError, objects::ObjectsError, path::InvalidPath};
 
 /// What was asked of the workspace and why it was not done. Nothing has changed when one of these is returned.
@@ -102,6 +103,9 @@ pub enum WorkspaceError {
         #[source]
         source: CommitError,
     },
+    /// Files could not be put into a real folder.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
     /// An object could not be read or written.
     #[error(transparent)]
     Objects(#[from] ObjectsError),

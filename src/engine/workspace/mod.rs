@@ -9,6 +9,8 @@ mod checkout;
 mod copy;
 mod dotfiles;
 mod error;
+mod export;
+pub mod folder;
 mod resolve;
 mod state;
 mod store;
@@ -18,6 +20,7 @@ use std::collections::HashMap;
 pub use changes::changes_between;
 pub use checkout::{Checkout, CommitOutcome, CommitRequest};
 pub use error::WorkspaceError;
+pub use export::{Exported, References};
 pub use state::{MirrorKey, MirrorPaths, Mount, Pinned, WorkspaceState};
 
 use resolve::{Owner, Place, Spot};
@@ -227,6 +230,17 @@ impl Workspace {
         }
         self.put(&place, None)?;
         Ok(true)
+    }
+
+    /// Where the path leads once links are followed, the last part's own too. Nothing has to be there.
+    pub fn real(&mut self, path: &RepoPath) -> Result<RepoPath, WorkspaceError> {
+        Ok(self.resolve(path, true)?.place.full)
+    }
+
+    /// A checkout that lies below the path, and not at it.
+    pub fn checkout_below(&mut self, path: &RepoPath) -> Result<Option<RepoPath>, WorkspaceError> {
+        let full = self.real(path)?;
+        Ok(self.mounts_below(&full).into_iter().next())
     }
 
     /// The names in a directory, sorted; none when nothing is there. Names that no path can have (not UTF-8,

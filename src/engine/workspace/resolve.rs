@@ -8,7 +8,7 @@ use crate::git::{
 };
 
 /// As many as Linux follows.
-const MOST_LINKS: usize = 40;
+pub(super) const MOST_LINKS: usize = 40;
 
 /// Which tree a path is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -106,4 +106,8 @@ pub trait MirrorPaths {
     fn path(&self, key: &MirrorKey) -> Option<PathBuf>;
     /// Where the files outside any checkout are kept; it is created when first needed, and never collected.
     fn scratch(&self) -> PathBuf;
+    /// Where real folders are made for programs that need files; beside the scratch repository.
+    fn folders(&self) -> PathBuf {
+        self.scratch().with_file_name("folders")
+    }
 }

@@ -1,3 +1,4 @@
+mod archives;
 #[allow(dead_code, reason = "`tests/steps_peer.rs` uses the rest")]
 mod bench;
 mod data;
@@ -7,6 +8,8 @@ mod images;
 #[allow(dead_code, reason = "the other tests that share it use the rest")]
 pub mod server;
 mod yaml;
+mod paths;
+mod programs;
 
 use super::*;
 use crate as tw;
@@ -31,13 +34,18 @@ fn every_step_kind_and_its_class() {
         ("git-clone", Class::Workspace),
         ("git-commit", Class::Workspace),
         ("git-push", Class::AskableEffect),
+        ("helm-template", Class::Workspace),
+        ("helm-update-chart", Class::Fetch),
         ("http", Class::UnknowableEffect),
         ("http-download", Class::Fetch),
         ("json-parse", Class::Workspace),
         ("json-update", Class::Workspace),
+        ("kustomize-build", Class::Workspace),
         ("kustomize-set-image", Class::Workspace),
+        ("tar", Class::Workspace),
         ("toml-parse", Class::Workspace),
         ("toml-update", Class::Workspace),
+        ("untar", Class::Workspace),
         ("wait-for-approval", Class::Wait),
         ("yaml-merge", Class::Workspace),
         ("yaml-parse", Class::Workspace),
