@@ -135,6 +135,8 @@ pub enum Verb {
     Run(Run),
     /// Create or update objects from a file
     Apply(Apply),
+    /// Check Stages and tasks in files before anything runs
+    Lint(Lint),
     /// Show paths, versions and what we are connected to
     Info(Info),
     /// Print shell completions
@@ -315,6 +317,20 @@ pub struct Apply {
     /// File of YAML or JSON documents; `-` is standard input
     #[arg(short = 'f', long = "filename", value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
+}
+
+/// Checking files.
+#[derive(Clone, Debug, Args)]
+pub struct Lint {
+    /// Files of YAML or JSON documents, or folders of them; `-` is standard input
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+    /// Fail for warnings too
+    #[arg(long)]
+    pub strict: bool,
+    /// Form of the output: lines, json or yaml
+    #[arg(short, long, value_enum, default_value_t)]
+    pub output: Format,
 }
 
 /// Showing paths and versions.

@@ -13,6 +13,7 @@ mod executor;
 mod failure;
 mod get;
 mod info;
+pub mod lint;
 mod names;
 mod output;
 mod permitted;
@@ -85,6 +86,7 @@ async fn dispatch(cli: Cli) -> Done {
         Verb::Verify(args) => verify::run(&global, &args).await,
         Verb::Run(args) => run::run(&global, &args).await,
         Verb::Apply(args) => apply::run(&global, &args).await,
+        Verb::Lint(args) => lint::run(&args),
         Verb::Info(args) => info::run(&global, &args).await,
         Verb::Completions(args) => {
             let mut command = Cli::command();

@@ -28,6 +28,7 @@ pub mod replay;
 pub mod repositories;
 pub mod runner;
 pub mod scope;
+pub mod shape;
 pub mod step;
 pub mod supervisor;
 pub mod tools;

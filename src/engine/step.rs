@@ -16,6 +16,7 @@ use crate::{
 };
 
 use super::fetched::Fetched;
+use super::shape::Shape;
 use super::workspace::{MirrorKey, MirrorPaths, Workspace, WorkspaceState};
 
 /// What may be done again after a crash and in a replay; every step kind declares one.
@@ -392,9 +393,16 @@ pub trait Step: Send + Sync {
         Defaults::default()
     }
 
+    /// What its configuration looks like; anything where that is not told.
+    fn shape(&self) -> Shape {
+        Shape::Any
+    }
+
     /// What is wrong with an evaluated configuration: unknown fields, wrong types, values that exclude each other.
-    /// Each problem names its field.
-    fn check(&self, config: &Value) -> Vec<String>;
+    /// Each problem names its field first, with a colon behind it.
+    fn check(&self, config: &Value) -> Vec<String> {
+        self.shape().check(config)
+    }
 
     /// What it wants of the engine: to be run, or something that outlives one run and that the engine does for it.
     fn plan(&self, _config: &Value) -> Plan {

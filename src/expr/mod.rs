@@ -5,6 +5,7 @@
 //! | [`parse`], `lexer`, `parser`, `ast` | text to a tree, with limits so that no input can exhaust the stack |
 //! | [`value`] | what an expression can see and give |
 //! | `eval`, `ops`, `access` | running a tree within budgets of memory and steps |
+//! | [`reading`] | what an expression mentions and may come to, without evaluating it |
 //! | `builtins` | one table of the language's own functions |
 //! | [`mod@env`] | names, functions and hints that a caller supplies |
 //! | [`template`] | `${{ }}` and `${% %}` inside strings and JSON, and how results get their type |
@@ -41,6 +42,7 @@ mod lexer;
 mod ops;
 mod parser;
 mod program;
+pub mod reading;
 
 pub use env::{Env, Host, HostError};
 pub use error::{EvalError, ParseError, Place, Span};

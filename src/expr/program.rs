@@ -49,6 +49,10 @@ impl Program {
         &self.source
     }
 
+    pub(super) fn root(&self) -> &Node {
+        &self.root
+    }
+
     /// Evaluates within the budgets of memory and steps.
     pub fn eval(&self, env: &Env<'_>) -> Result<Value, EvalError> {
         Machine::new(env, &self.source)

@@ -38,6 +38,7 @@ pub use admission::{Admission, AdmitAll, Denial, Operation, Review, View};
 pub use attach::{AttachError, Attached, attach, attach_with, connect};
 pub use cluster::{LocalCluster, Options};
 pub use kargo_rules::KargoRules;
+pub use schema::{Flaw, look_over};
 pub use socket::{SocketError, SocketGuard};
 pub use store::OpenError;
 pub use user::{Identity, UserError, UserInfo};

@@ -22,8 +22,8 @@ impl Step for ComposeOutput {
         Class::Workspace
     }
 
-    fn check(&self, config: &Value) -> Vec<String> {
-        Shape::Free.check(config)
+    fn shape(&self) -> Shape {
+        Shape::Free
     }
 
     async fn run(&self, _: StepCx<'_>, config: &Value) -> Result<Outcome, StepError> {

@@ -26,8 +26,8 @@ impl Step for Fail {
         Class::Workspace
     }
 
-    fn check(&self, config: &Value) -> Vec<String> {
-        shape().check(config)
+    fn shape(&self) -> Shape {
+        shape()
     }
 
     async fn run(&self, _: StepCx<'_>, config: &Value) -> Result<Outcome, StepError> {

@@ -198,6 +198,10 @@ impl Step for GitClone {
         Class::Workspace
     }
 
+    fn shape(&self) -> Shape {
+        shape()
+    }
+
     fn check(&self, config: &Value) -> Vec<String> {
         let mut problems = shape().check(config);
         problems.extend(check_together(config));

@@ -70,6 +70,10 @@ impl Step for GitPush {
         Class::AskableEffect
     }
 
+    fn shape(&self) -> Shape {
+        shape()
+    }
+
     fn check(&self, config: &Value) -> Vec<String> {
         let mut problems = shape().check(config);
         let set = |name: &str| match config.get(name) {

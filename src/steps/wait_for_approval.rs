@@ -102,6 +102,10 @@ impl Step for WaitForApproval {
         Class::Wait
     }
 
+    fn shape(&self) -> Shape {
+        shape()
+    }
+
     fn check(&self, config: &Value) -> Vec<String> {
         let mut problems = shape().check(config);
         if !problems.is_empty() {

@@ -15,7 +15,10 @@ use super::program::{self, ExprError};
 use super::value::Value;
 
 pub(super) mod functions;
+mod pieces;
 mod retype;
+
+pub use pieces::{Outlook, Piece, outlook, pieces, retyped};
 
 /// Start and end of an expression.
 const DELIMITERS: [(&str, &str); 2] = [("${{", "}}"), ("${%", "%}")];

@@ -141,3 +141,62 @@ fn a_plain_string_is_left_alone() {
     assert_eq!(got.value, Value::from("$ { 42 }\n"));
     assert!(!got.from_secret);
 }
+
+#[test]
+fn what_a_template_is_bound_to_become() {
+    use super::{Outlook, outlook};
+    let text = Outlook::Some("string");
+    for (template, expected) in [
+        ("plain", Outlook::Is(json!("plain"))),
+        ("42", Outlook::Is(json!("42"))),
+        ("${{ 42 }}", Outlook::Is(json!(42))),
+        ("${{ '42' }}", Outlook::Is(json!(42))),
+        ("${{ quote(x) }}", text.clone()),
+        ("${{ a ? quote(x) : quote(y) }}\n", text.clone()),
+        ("${{ a ? quote(x) : y }}", Outlook::Unknown),
+        ("${{ a == b }}", Outlook::Some("boolean")),
+        ("${{ len(x) }}", Outlook::Some("number")),
+        ("${{ {'a': 1} }}", Outlook::Some("object")),
+        ("${{ [x] }}", Outlook::Some("array")),
+        ("${{ x }}", Outlook::Unknown),
+        ("n-${{ x }}", text.clone()),
+        ("./a/${{ x }}/b.yaml", text.clone()),
+        ("${{ x }}: ${{ y }}.", Outlook::Unknown),
+        ("${{ x }}.md", text.clone()),
+        ("1.${{ x }}", Outlook::Unknown),
+        ("tr${{ x }}", Outlook::Unknown),
+        ("{${{ x }}}", Outlook::Unknown),
+        ("{${{ x }}", Outlook::Unknown),
+        ("v${{ x }}", text.clone()),
+        ("-${{ x }}", Outlook::Unknown),
+        ("${{ x", Outlook::Unknown),
+    ] {
+        assert_eq!(outlook(template), expected, "{template}");
+    }
+}
+
+#[test]
+fn the_pieces_of_a_template() {
+    use super::{Piece, pieces};
+    assert_eq!(
+        pieces("a${{ b }}${% c %}d"),
+        [
+            Piece::Text("a"),
+            Piece::Expression { text: " b ", at: 4 },
+            Piece::Expression {
+                text: " c ",
+                at: 12
+            },
+            Piece::Text("d"),
+        ]
+    );
+    assert_eq!(
+        pieces("x${{}}${{ y }}"),
+        [
+            Piece::Text("x"),
+            Piece::Empty { at: 1 },
+            Piece::Text("${{ y }}")
+        ]
+    );
+    assert_eq!(pieces("${{ a"), [Piece::Unclosed { at: 0, end: "}}" }]);
+}

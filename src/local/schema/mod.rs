@@ -164,5 +164,38 @@ pub(crate) fn check(id: KindId, kind: &Kind, object: &Value, old: Option<&Value>
     causes
 }
 
+/// Something in an object that a server would drop or refuse.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Flaw {
+    /// Such as `spec.steps[0].retry.timeout`.
+    pub field: String,
+    /// What is wrong; empty for a field that would only be dropped, since nothing knows it.
+    pub message: String,
+}
+
+/// What the definition of its kind finds in an object that nobody stores; `None` for kinds that are not served.
+pub fn look_over(object: &Value) -> Option<Vec<Flaw>> {
+    let text = |field: &str| object.get(field).and_then(Value::as_str);
+    let (id, kind) = super::kinds::by_kind(text("apiVersion")?, text("kind")?)?;
+    let (mut object, mut dropped) = (object.clone(), Dropped::new());
+    if let Err(error) = conform(id, kind, &mut object, &mut dropped) {
+        return Some(vec![Flaw {
+            field: "metadata".into(),
+            message: error.message,
+        }]);
+    }
+    let unknown = dropped.into_iter().map(|field| Flaw {
+        field,
+        message: String::new(),
+    });
+    let wrong = check(id, kind, &object, None)
+        .into_iter()
+        .map(|cause| Flaw {
+            field: cause.field,
+            message: cause.message,
+        });
+    Some(unknown.chain(wrong).collect())
+}
+
 #[cfg(test)]
 mod tests;
