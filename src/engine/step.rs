@@ -15,6 +15,7 @@ use crate::{
     },
 };
 
+use super::port::Port;
 use super::workspace::{MirrorKey, MirrorPaths, Workspace, WorkspaceState};
 
 /// What may be done again after a crash and in a replay; every step kind declares one.
@@ -164,6 +165,8 @@ pub struct StepCx<'a> {
     pub repositories: &'a dyn Repositories,
     /// What this step put out last time it ran, where it ran before (waits, retries).
     pub earlier: Option<&'a Value>,
+    /// For steps that change the Project's objects; none in a replay, which touches nothing outside.
+    pub port: Option<&'a dyn Port>,
 }
 
 /// How a step ended, or that it goes on waiting.

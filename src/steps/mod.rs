@@ -25,7 +25,10 @@ pub mod git_clone;
 pub mod git_commit;
 pub mod git_push;
 pub mod kustomize_set_image;
+mod objects;
 pub mod schema;
+pub mod set_freight_alias;
+pub mod set_metadata;
 pub mod wait_for_approval;
 pub mod yaml;
 pub mod yaml_update;
@@ -70,6 +73,8 @@ pub fn registry() -> BuiltIn {
         .with(git_commit::GitCommit)
         .with(git_push::GitPush)
         .with(kustomize_set_image::KustomizeSetImage)
+        .with(set_freight_alias::SetFreightAlias)
+        .with(set_metadata::SetMetadata)
         .with(wait_for_approval::WaitForApproval)
         .with(yaml_update::YamlUpdate)
 }

@@ -45,6 +45,10 @@ pub enum Shape {
     Object(Object),
     /// An object with any fields.
     Free,
+    /// An object with any fields, and at least one.
+    Filled,
+    /// A whole number from 1 to the largest of 32 bits.
+    Count,
 }
 
 /// The fields of an object.
@@ -61,7 +65,7 @@ struct Field {
     required: bool,
 }
 
-/// Fields of which only one may be set. Kargo's idiom: an empty text or null counts as not set.
+/// Fields of which only one may be set. Kargo's idiom: an empty text, false or null counts as not set.
 #[derive(Clone, Debug)]
 struct Choice {
     names: &'static [&'static str],
@@ -213,8 +217,10 @@ impl Object {
 impl Choice {
     fn check(&self, fields: &Map<String, Value>, here: &str, problems: &mut Vec<String>) {
         let set = |name: &&&str| {
-            !matches!(fields.get(**name), None | Some(Value::Null))
-                && fields.get(**name) != Some(&Value::from(""))
+            !matches!(
+                fields.get(**name),
+                None | Some(Value::Null | Value::Bool(false))
+            ) && fields.get(**name) != Some(&Value::from(""))
         };
         let given: Vec<&str> = self.names.iter().filter(set).copied().collect();
         // A field that is there but empty has its own problem where empty is not allowed: one problem is enough.
@@ -293,7 +299,7 @@ impl Shape {
             (Self::OneOf(names), Value::String(_)) => {
                 let quoted: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
                 say(format!(
-                    "must be one of the following: {}",
+                    "{here} must be one of the following: {}",
                     quoted.join(", ")
                 ));
             }
@@ -302,6 +308,20 @@ impl Shape {
                     min.filter(|min| whole(number).is_some_and(|number| number < *min as f64))
                 {
                     say(format!("Must be greater than or equal to {min}"));
+                }
+            }
+            (Self::Count, Value::Number(number)) if whole(number).is_some() => {
+                let most = f64::from(i32::MAX);
+                if whole(number).is_some_and(|number| number < 1.0) {
+                    say("Must be greater than or equal to 1".into());
+                }
+                if whole(number).is_some_and(|number| number > most) {
+                    say("Must be less than or equal to 2.147483647e+09".into());
+                }
+            }
+            (Self::Filled, Value::Object(fields)) => {
+                if fields.is_empty() {
+                    say("Must have at least 1 properties".into());
                 }
             }
             (Self::List { of, min }, Value::Array(items)) => {
@@ -325,11 +345,11 @@ impl Shape {
         match self {
             Self::Text { .. } | Self::OneOf(_) => "string",
             Self::Flag => "boolean",
-            Self::Integer { .. } => "integer",
+            Self::Integer { .. } | Self::Count => "integer",
             Self::Scalar => "string, number, boolean or null",
             Self::Any => "anything",
             Self::List { .. } => "array",
-            Self::Object(_) | Self::Free => "object",
+            Self::Object(_) | Self::Free | Self::Filled => "object",
         }
     }
 }
@@ -431,7 +451,7 @@ mod tests {
             ),
             (
                 json!({"path": "p", "how": "c"}),
-                vec!["how: must be one of the following: \"a\", \"b\""],
+                vec!["how: how must be one of the following: \"a\", \"b\""],
             ),
             (
                 json!({"path": null}),

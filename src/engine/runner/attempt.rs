@@ -85,6 +85,7 @@ impl Trial<'_> {
             files: self.files,
             repositories: self.repositories,
             earlier: self.earlier.as_ref(),
+            port: self.patient.then_some(&*self.course.tools.port),
         };
         let running = AssertUnwindSafe(self.kind.run(cx, self.config)).catch_unwind();
         running.await.unwrap_or_else(|panic| {

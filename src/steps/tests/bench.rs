@@ -123,6 +123,7 @@ impl Bench {
             files: &mut self.files,
             repositories: &self.remotes,
             earlier: None,
+            port: None,
         };
         let runtime = tokio::runtime::Builder::new_current_thread()
             .build()

@@ -3,6 +3,7 @@ mod bench;
 mod files;
 mod git;
 mod images;
+mod objects;
 
 use super::*;
 use crate as tw;
@@ -28,6 +29,8 @@ fn every_step_kind_and_its_class() {
         ("git-commit", Class::Workspace),
         ("git-push", Class::AskableEffect),
         ("kustomize-set-image", Class::Workspace),
+        ("set-freight-alias", Class::AskableEffect),
+        ("set-metadata", Class::AskableEffect),
         ("wait-for-approval", Class::Wait),
         ("yaml-update", Class::Workspace),
     ];
