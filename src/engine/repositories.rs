@@ -18,6 +18,7 @@ use crate::{
         id::CommitId,
         mirror::{FetchError, Mirror},
         objects::Objects,
+        tag::TagName,
         transport::Trouble,
         url::RepoUrl,
     },
@@ -218,6 +219,13 @@ impl Repositories for Remotes {
             .extend(records);
         Ok(found)
     }
+
+    async fn has_tag(&self, url: &str, tag: &TagName) -> Result<bool, StepError> {
+        let (mirror, _) = self.open(url).await?;
+        let found = mirror.remote_tag(tag).await;
+        let found = found.map_err(|error| fetch_error(&mirror, error.into()))?;
+        Ok(found.is_some())
+    }
 }
 
 /// A commit by id, brought here.
@@ -232,11 +240,11 @@ async fn commit(mirror: &Arc<Mirror>, id: &CommitId) -> Result<CommitId, StepErr
 
 /// The commit of a tag, brought here.
 async fn tagged(mirror: &Arc<Mirror>, tag: &str) -> Result<CommitId, StepError> {
-    // Git's rules for the last part of a name are the same for both; a pattern is no tag.
-    if let Err(error) = tag.parse::<BranchName>() {
-        return Err(StepError::config(format!("{tag:?} is not a tag's name")).because(error));
-    }
-    let found = mirror.fetch_tag(tag).await;
+    // A pattern is no tag.
+    let tag: TagName = tag
+        .parse()
+        .map_err(|error| StepError::config("cannot check out a tag").because(error))?;
+    let found = mirror.fetch_tag(&tag).await;
     let found = found.map_err(|error| fetch_error(mirror, error))?;
     found.ok_or_else(|| StepError::errored(format!("there is no tag {tag} in {}", mirror.url())))
 }

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use serde_json::{Map, Value};
 
 use crate::{
-    git::{branch::BranchName, id::CommitId},
+    git::{branch::BranchName, id::CommitId, tag::TagName},
     kargo::{
         Alias, ProjectName, PromotionName, StageName, StepKind, Timestamp, Uid,
         approval::ApproverRule, artifact::FreightCollection, promotion::HealthCheck,
@@ -112,6 +112,10 @@ pub struct Found {
 pub trait Repositories: Send + Sync {
     /// The commits of `revisions` in the repository at `url`, in the same order, as fresh as this call.
     async fn find(&self, url: &str, revisions: &[Revision]) -> Result<Vec<Found>, StepError>;
+
+    /// Whether the repository has a tag of that name. In a replay it has not: the first time it had not, and what has
+    /// come since is met by the push.
+    async fn has_tag(&self, url: &str, tag: &TagName) -> Result<bool, StepError>;
 }
 
 /// The files that the promotion works on, as a value plus the means to open it.
@@ -326,7 +330,7 @@ pub enum Plan {
     Ask(Question),
 }
 
-/// Which branch a push goes to.
+/// What a push goes to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PushTarget {
     /// The one that was checked out.
@@ -335,6 +339,8 @@ pub enum PushTarget {
     Branch(BranchName),
     /// One of this promotion's own, made and overwritten at will.
     Generated,
+    /// None: this tag of the checkout is brought to the remote.
+    Tag(TagName),
 }
 
 /// What git-push asks for.

@@ -24,6 +24,7 @@ pub mod git_clear;
 pub mod git_clone;
 pub mod git_commit;
 pub mod git_push;
+pub mod git_tag;
 pub mod kustomize_set_image;
 mod objects;
 pub mod schema;
@@ -72,6 +73,7 @@ pub fn registry() -> BuiltIn {
         .with(git_clone::GitClone)
         .with(git_commit::GitCommit)
         .with(git_push::GitPush)
+        .with(git_tag::GitTag)
         .with(kustomize_set_image::KustomizeSetImage)
         .with(set_freight_alias::SetFreightAlias)
         .with(set_metadata::SetMetadata)

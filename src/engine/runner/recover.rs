@@ -193,7 +193,9 @@ fn ids_of(mount: &Mount) -> Vec<&str> {
         .iter()
         .chain(&mount.base)
         .map(crate::git::id::CommitId::as_str);
+    let tags = mount.tags.values().map(|tag| tag.id.as_str());
+    let elsewhere = mount.elsewhere.iter().map(crate::git::id::CommitId::as_str);
     let empty = crate::git::id::TreeId::empty();
     let tree = (mount.tree != empty).then_some(mount.tree.as_str());
-    commits.chain(tree).collect()
+    commits.chain(tags).chain(elsewhere).chain(tree).collect()
 }

@@ -1,5 +1,7 @@
 //! Checkouts: mount, clear, commit, and move onto what was landed.
 
+use std::collections::BTreeMap;
+
 use super::{
     MirrorKey, MirrorPaths, Mount, Owner, Workspace, WorkspaceError, dotfiles::Committable,
     open_mirror,
@@ -94,6 +96,8 @@ impl Workspace {
             author,
             base,
             commits: Vec::new(),
+            tags: BTreeMap::new(),
+            elsewhere: None,
             tree,
             access,
         });
@@ -133,7 +137,7 @@ impl Workspace {
             })
     }
 
-    fn checkout_at(&mut self, path: &RepoPath) -> Result<usize, WorkspaceError> {
+    pub(super) fn checkout_at(&mut self, path: &RepoPath) -> Result<usize, WorkspaceError> {
         let place = self.resolve(path, true)?.place;
         match place.owner {
             Owner::Mount(at) if place.path.is_root() => Ok(at),
@@ -201,6 +205,7 @@ impl Workspace {
             })?;
         if let Some(mount) = self.state.mounts.get_mut(at) {
             mount.commits.push(made.clone());
+            mount.elsewhere = None;
         }
         Ok(CommitOutcome::Made { id: made, files })
     }
@@ -209,6 +214,7 @@ impl Workspace {
     /// written yet. Files changed since the last commit are carried along where `head` did not touch them.
     pub fn landed(&mut self, path: &RepoPath, head: &CommitId) -> Result<(), WorkspaceError> {
         let at = self.checkout_at(path)?;
+        let tags = self.tags_with(at, head)?;
         let owner = Owner::Mount(at);
         let now = self.tree(owner);
         let objects = self.opened(owner)?;
@@ -237,6 +243,8 @@ impl Workspace {
             *mount = Mount {
                 base: Some(head.clone()),
                 commits: Vec::new(),
+                tags,
+                elsewhere: None,
                 tree,
                 access: keep,
                 ..mount.clone()

@@ -12,13 +12,15 @@ mod error;
 mod resolve;
 mod state;
 mod store;
+mod tags;
 
 use std::collections::HashMap;
 
 pub use changes::changes_between;
 pub use checkout::{Checkout, CommitOutcome, CommitRequest};
 pub use error::WorkspaceError;
-pub use state::{MirrorKey, MirrorPaths, Mount, Pinned, WorkspaceState};
+pub use state::{MirrorKey, MirrorPaths, Mount, Pinned, Tagged, WorkspaceState};
+pub use tags::TagWish;
 
 use resolve::{Owner, Place, Spot};
 use store::open_mirror;

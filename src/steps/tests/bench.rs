@@ -70,6 +70,15 @@ impl Repositories for Remotes {
             })
             .collect())
     }
+
+    async fn has_tag(
+        &self,
+        url: &str,
+        tag: &super::tw::git::tag::TagName,
+    ) -> Result<bool, StepError> {
+        let there = self.branches.lock().unwrap();
+        Ok(there.contains_key(&(url.to_owned(), tag.to_string())))
+    }
 }
 
 fn mirror_name(url: &str) -> String {

@@ -28,6 +28,7 @@ fn every_step_kind_and_its_class() {
         ("git-clone", Class::Workspace),
         ("git-commit", Class::Workspace),
         ("git-push", Class::AskableEffect),
+        ("git-tag", Class::Workspace),
         ("kustomize-set-image", Class::Workspace),
         ("set-freight-alias", Class::AskableEffect),
         ("set-metadata", Class::AskableEffect),
