@@ -28,7 +28,7 @@ use tidewaiter::{
     steps::yaml::Update,
 };
 
-const MINE: [&str; 10] = [
+const MINE: [&str; 14] = [
     "compose-output",
     "copy",
     "delete",
@@ -37,7 +37,11 @@ const MINE: [&str; 10] = [
     "git-clear",
     "git-clone",
     "git-commit",
+    "git-push",
+    "git-tag",
     "kustomize-set-image",
+    "set-freight-alias",
+    "set-metadata",
     "yaml-update",
 ];
 

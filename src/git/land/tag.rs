@@ -162,7 +162,6 @@ async fn attempt(request: &TagRequest, ask: bool, attempts: &mut u32) -> Result<
     };
     let words = match remote.push(request.mirror.path(), &push).await? {
         PushAnswer::Landed { already } => {
-            remote.git.counters().landed(1);
             return Ok(Next::Done(Tagged {
                 attempts: *attempts,
                 already,

@@ -1,6 +1,10 @@
 use std::{
+    os::unix::fs::PermissionsExt,
     path::Path,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use serde_json::{Value, json};
@@ -25,6 +29,13 @@ fn release(remote: &str) -> Value {
     list.insert(3, tag("v1"));
     list.push(push_tag("v1"));
     steps
+}
+
+/// What the remote does before it takes a ref.
+fn hook(remote: &str, script: &str) {
+    let hook = Path::new(remote).join("hooks/update");
+    std::fs::write(&hook, format!("#!/bin/sh\n{script}\n")).unwrap();
+    std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755)).unwrap();
 }
 
 struct Ran {
@@ -257,10 +268,7 @@ async fn names_that_exclude_each_other_and_rules_of_the_server_are_said() {
     );
 
     let ran = run(release, "push:ended", |world| {
-        let hook = Path::new(&world.remote("config")).join("hooks/update");
-        std::fs::write(&hook, "#!/bin/sh\necho 'no tags here'\nexit 1\n").unwrap();
-        use std::os::unix::fs::PermissionsExt;
-        std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755)).unwrap();
+        hook(&world.remote("config"), "echo 'no tags here'; exit 1");
     })
     .await;
     assert_eq!(ran.phase(), Phase::Errored, "{}", ran.said());
@@ -311,36 +319,41 @@ async fn a_tag_goes_after_its_branch_or_alone() {
     );
 }
 
-/// Killed at every boundary, while others push: one tag, on the commit that landed.
+/// Killed at every boundary from the tag on, while others push: one tag, on the commit that landed.
 #[tokio::test(flavor = "multi_thread")]
 async fn killed_anywhere_the_tag_is_there_once() {
-    let mut at = 0;
-    loop {
+    let boundaries = [
+        "tag:done",
+        "tag:ended",
+        "push:intent",
+        "push:landed",
+        "push:ended",
+        "push-tag:started",
+        "push-tag:intent:before",
+        "push-tag:intent",
+        "push-tag:landed",
+        "push-tag:done",
+        "push-tag:ended",
+        "end",
+    ];
+    for boundary in boundaries {
         let mut world = World::new();
         let remote = world.repository("config", &[("README", "hello\n")]);
-        // A tag may be made once, and neither moved nor deleted.
-        let hook = Path::new(&remote).join("hooks/update");
-        std::fs::write(&hook, "#!/bin/sh\necho \"$1 $2 $3\" >> updates\n").unwrap();
-        use std::os::unix::fs::PermissionsExt;
-        std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755)).unwrap();
+        hook(&remote, "echo $1 >> updates");
         world.stage("test", &release(&remote));
         let name = world.promote("test", 1);
-        let crashed: Arc<Mutex<(u32, Option<String>)>> = Arc::default();
-        let seen = Arc::clone(&crashed);
-        world.crash = Some(Arc::new(move |boundary| {
-            let mut seen = seen.lock().unwrap();
-            seen.0 += 1;
-            let dies = seen.0 == at + 1;
-            if dies {
-                seen.1 = Some(boundary.to_owned());
-            }
-            dies
+        let met = Arc::new(AtomicBool::new(false));
+        let seen = Arc::clone(&met);
+        world.crash = Some(Arc::new(move |name| {
+            let here = name == boundary;
+            seen.fetch_or(here, Ordering::SeqCst);
+            here
         }));
         world.run().await;
-        let Some(boundary) = crashed.lock().unwrap().1.clone() else {
-            assert!(at > 20, "there are more boundaries than {at}");
-            return;
-        };
+        assert!(
+            met.load(Ordering::SeqCst),
+            "there is no boundary {boundary}"
+        );
         world.change("config", &[("other", "x\n")]);
         world.crash = None;
         world.holder = "second".into();
@@ -361,9 +374,41 @@ async fn killed_anywhere_the_tag_is_there_once() {
         let updates = std::fs::read_to_string(Path::new(&remote).join("updates")).unwrap();
         let tags = updates
             .lines()
-            .filter(|line| line.starts_with("refs/tags/"))
+            .filter(|line| *line == "refs/tags/v1")
             .count();
         assert_eq!(tags, 1, "{boundary}: {updates}");
-        at += 1;
+    }
+}
+
+/// With the mirrors gone, tags are made again: the same ones, also where their commits had landed under other ids.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lost_mirror_loses_no_tags() {
+    for lost_at in ["tag:ended", "push:ended"] {
+        let world = World::new();
+        let remote = world.repository("config", &[("README", "hello\n")]);
+        world.stage("test", &release(&remote));
+        let name = world.promote("test", 1);
+        let world = Arc::new(world);
+        let weak = Arc::downgrade(&world);
+        let mut settings = world.settings();
+        settings.crash = Some(Arc::new(move |boundary| {
+            if boundary == "commit:ended" {
+                weak.upgrade().unwrap().change("config", &[("other", "x\n")]);
+            }
+            boundary == lost_at
+        }));
+        world.run_with(world.tools_with(settings)).await;
+        std::fs::remove_dir_all(world.mirrors()).unwrap();
+        let mut settings = world.settings();
+        settings.epoch.holder = "second".into();
+        world.run_with(world.tools_with(settings)).await;
+        let ran = Ran { world, name };
+        assert_eq!(ran.phase(), Phase::Succeeded, "{lost_at}: {}", ran.said());
+        assert_eq!(
+            ran.remote(&["rev-parse", "v1^{commit}"]),
+            ran.remote(&["rev-parse", "main"]),
+            "{lost_at}"
+        );
+        assert_eq!(ran.remote(&["rev-list", "--count", "main"]), "3");
     }
 }
