@@ -166,7 +166,7 @@ fn values_come_from_the_step_the_promotion_or_the_task() {
             "p",
             name,
             &format!(
-                "- task: {{name: note, kind: ClusterPromotionTask}}\n  as: n\n  vars: [{step_vars}]\n"
+                "- task: {{name: note, kind: ClusterPromotionTask}}\n  as: noted\n  vars: [{step_vars}]\n"
             ),
         );
         text.replace(
@@ -179,7 +179,7 @@ fn values_come_from_the_step_the_promotion_or_the_task() {
         world.apply(&with_vars(name, stage_vars, step_vars));
         let promotion = world.promote("p", name, &freight);
         world.until_idle();
-        world.promotion(&promotion)["status"]["state"]["n"]["text"].clone()
+        world.promotion(&promotion)["status"]["state"]["noted"]["text"].clone()
     };
     assert_eq!(outcome("a", "", "{name: text, value: step}"), "step in p");
     assert_eq!(outcome("b", "{name: text, value: stage}", ""), "stage in p");

@@ -15,7 +15,7 @@ use super::{
     journal::{FoundRecord, limits},
     runner::attempt::{Attempt, Trial},
     scope::Moment,
-    step::{Class, Ending, Files, Found, Repositories, Revision, StepError},
+    step::{Class, Ending, Files, Found, Origin, Repositories, Revision, StepError},
     workspace::{MirrorKey, Mount, WorkspaceState},
 };
 use crate::{
@@ -379,13 +379,18 @@ impl<'a> Pins<'a> {
 
 #[async_trait]
 impl Repositories for Pins<'_> {
-    async fn find(&self, url: &str, revisions: &[Revision]) -> Result<Vec<Found>, StepError> {
+    async fn find(
+        &self,
+        origin: Origin<'_>,
+        revisions: &[Revision],
+    ) -> Result<Vec<Found>, StepError> {
         let mut kept = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         let mut found = Vec::new();
         for _ in revisions {
             let Some(record) = kept.pop_front() else {
                 return Err(StepError::conflict(format!(
-                    "what was found in {url} the first time is not known"
+                    "what was found in {} the first time is not known",
+                    origin.url
                 )));
             };
             let moved = self.moved.filter(|moved| {
@@ -401,7 +406,7 @@ impl Repositories for Pins<'_> {
         Ok(found)
     }
 
-    async fn has_tag(&self, _: &str, _: &TagName) -> Result<bool, StepError> {
+    async fn has_tag(&self, _: Origin<'_>, _: &TagName) -> Result<bool, StepError> {
         Ok(false)
     }
 }

@@ -107,15 +107,28 @@ pub struct Found {
     pub commit: Option<CommitId>,
 }
 
+/// A repository, and how it is spoken to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Origin<'a> {
+    /// Its address as the step wrote it.
+    pub url: &'a str,
+    /// Whether any certificate of the host will do.
+    pub skips_tls: bool,
+}
+
 /// Where git-clone gets its commits from.
 #[async_trait]
 pub trait Repositories: Send + Sync {
-    /// The commits of `revisions` in the repository at `url`, in the same order, as fresh as this call.
-    async fn find(&self, url: &str, revisions: &[Revision]) -> Result<Vec<Found>, StepError>;
+    /// The commits of `revisions` in the repository, in the same order, as fresh as this call.
+    async fn find(
+        &self,
+        origin: Origin<'_>,
+        revisions: &[Revision],
+    ) -> Result<Vec<Found>, StepError>;
 
     /// Whether the repository has a tag of that name. In a replay it has not: the first time it had not, and what has
     /// come since is met by the push.
-    async fn has_tag(&self, url: &str, tag: &TagName) -> Result<bool, StepError>;
+    async fn has_tag(&self, origin: Origin<'_>, tag: &TagName) -> Result<bool, StepError>;
 }
 
 /// The files that the promotion works on, as a value plus the means to open it.

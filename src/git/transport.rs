@@ -65,6 +65,8 @@ pub(super) struct Remote {
     pub git: Git,
     pub url: RepoUrl,
     credential: Credential,
+    /// Whether any certificate will do.
+    skips_tls: bool,
     /// A private directory for key files.
     keys: PathBuf,
     /// Connections to share, where [`Remote::shares`] turns out true.
@@ -111,10 +113,16 @@ impl Remote {
             git,
             url,
             credential,
+            skips_tls: false,
             keys,
             shared,
             shares: OnceCell::new(),
         }
+    }
+
+    /// The same, taking any certificate if `skips_tls`.
+    pub fn skipping_tls_checks(self, skips_tls: bool) -> Self {
+        Self { skips_tls, ..self }
     }
 
     /// The connections that a command may share; asked once whether they are ours to share.
@@ -323,7 +331,7 @@ impl Remote {
             keys: &self.keys,
             home,
         };
-        let login = Prepared::new(&self.credential, url_login, &around).map_err(|why| {
+        let mut login = Prepared::new(&self.credential, url_login, &around).map_err(|why| {
             self.program(
                 verb,
                 &GitError::Io {
@@ -332,6 +340,9 @@ impl Remote {
                 },
             )
         })?;
+        if self.skips_tls {
+            login.config.push("http.sslVerify=false".to_owned());
+        }
         let middle = ["--".to_owned(), address];
         let args = args(flags.into_iter().chain(middle).chain(rest));
         let call = Call {

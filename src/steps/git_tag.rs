@@ -76,7 +76,7 @@ impl Step for GitTag {
         });
         let mount = mount.await?;
         // With `force` too a tag on the remote is never moved; that is the push's to say.
-        if !config.force && cx.repositories.has_tag(&mount.repo_url, &tag).await? {
+        if !config.force && cx.repositories.has_tag(mount.origin(), &tag).await? {
             return Err(StepError::refused(format!(
                 "{doing}: {} has one of that name",
                 mount.repo_url

@@ -111,7 +111,7 @@ impl Runner {
         mount: &Mount,
     ) -> Result<(Arc<Mirror>, MirrorKey), StepError> {
         let remotes = Remotes::new(&self.course.tools, &self.course.project);
-        remotes.open(&mount.repo_url).await
+        remotes.open(mount.origin()).await
     }
 
     /// How long and how often to try.

@@ -77,7 +77,7 @@ impl Runner {
         let remotes = Remotes::new(&self.course.tools, &self.course.project);
         let mut there = Vec::new();
         for mount in &state.mounts {
-            let (mirror, key) = remotes.open(&mount.repo_url).await?;
+            let (mirror, key) = remotes.open(mount.origin()).await?;
             if key != mount.mirror {
                 self.rename(&mount.mirror, &key);
             }
@@ -123,7 +123,7 @@ impl Runner {
         let state = self.ledger.journal.workspace.clone().unwrap_or_default();
         let remotes = Remotes::new(&self.course.tools, &self.course.project);
         for mount in &state.mounts {
-            let (mirror, key) = remotes.open(&mount.repo_url).await?;
+            let (mirror, key) = remotes.open(mount.origin()).await?;
             self.bring(&mirror, &key).await?;
         }
         match replay(&self.course, &self.past(), at, None).await {

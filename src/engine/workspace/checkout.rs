@@ -22,6 +22,8 @@ pub struct Checkout {
     pub path: RepoPath,
     /// The repository as the step wrote it.
     pub repo_url: String,
+    /// Whether any certificate of its host will do.
+    pub skips_tls: bool,
     /// The mirror that has `base`.
     pub mirror: MirrorKey,
     /// None for a commit or tag.
@@ -76,6 +78,7 @@ impl Workspace {
         let Checkout {
             path,
             repo_url,
+            skips_tls,
             mirror,
             branch,
             create,
@@ -90,6 +93,7 @@ impl Workspace {
         self.state.mounts.push(Mount {
             path,
             repo_url,
+            skips_tls,
             mirror,
             branch,
             create,

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::engine::step::Person;
+use crate::engine::step::{Origin, Person};
 use crate::git::{
     branch::BranchName,
     id::{CommitId, TagId, TreeId},
@@ -35,6 +35,9 @@ pub struct Mount {
     pub path: RepoPath,
     /// The repository as the clone step wrote it.
     pub repo_url: String,
+    /// Whether any certificate of its host will do.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub skips_tls: bool,
     /// The mirror that has its objects.
     pub mirror: MirrorKey,
     /// None for a checkout of a commit or tag.
@@ -76,6 +79,14 @@ pub struct Tagged {
 }
 
 impl Mount {
+    /// The repository, and how it is spoken to.
+    pub fn origin(&self) -> Origin<'_> {
+        Origin {
+            url: &self.repo_url,
+            skips_tls: self.skips_tls,
+        }
+    }
+
     /// The last commit: ours, or the base; none on a branch without commits.
     pub fn head(&self) -> Option<&CommitId> {
         self.commits.last().or(self.base.as_ref())

@@ -12,8 +12,8 @@ use serde_json::Value;
 use super::tw::{
     engine::{
         step::{
-            Around, Files, Found, Outcome, Person, Registry, Repositories, Revision, StepCx,
-            StepError,
+            Around, Files, Found, Origin, Outcome, Person, Registry, Repositories, Revision,
+            StepCx, StepError,
         },
         workspace::{Kind, MirrorKey, MirrorPaths, Workspace, WorkspaceState},
     },
@@ -22,6 +22,7 @@ use super::tw::{
         id::{CommitId, TreeId},
         objects::Objects,
         path::RepoPath,
+        tag::TagName,
         tree::{Mode, Node, edit::Edits},
     },
     kargo::artifact::FreightCollection,
@@ -49,7 +50,12 @@ pub struct Remotes {
 
 #[async_trait]
 impl Repositories for Remotes {
-    async fn find(&self, url: &str, revisions: &[Revision]) -> Result<Vec<Found>, StepError> {
+    async fn find(
+        &self,
+        origin: Origin<'_>,
+        revisions: &[Revision],
+    ) -> Result<Vec<Found>, StepError> {
+        let url = origin.url;
         self.asked.lock().unwrap().push(url.to_owned());
         let branches = self.branches.lock().unwrap();
         let branch = |name: &str| branches.get(&(url.to_owned(), name.to_owned())).cloned();
@@ -71,13 +77,9 @@ impl Repositories for Remotes {
             .collect())
     }
 
-    async fn has_tag(
-        &self,
-        url: &str,
-        tag: &super::tw::git::tag::TagName,
-    ) -> Result<bool, StepError> {
+    async fn has_tag(&self, origin: Origin<'_>, tag: &TagName) -> Result<bool, StepError> {
         let there = self.branches.lock().unwrap();
-        Ok(there.contains_key(&(url.to_owned(), tag.to_string())))
+        Ok(there.contains_key(&(origin.url.to_owned(), tag.to_string())))
     }
 }
 

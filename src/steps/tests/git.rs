@@ -138,14 +138,17 @@ fn what_a_clone_does_not_do_is_said() {
             .extend(extra.as_object().unwrap().clone());
         config
     };
-    for field in ["recurseSubmodules", "insecureSkipTLSVerify"] {
-        let problems = bench.check("git-clone", &config(json!({field: true})));
-        assert!(
-            problems.len() == 1 && problems[0].starts_with(field),
-            "{problems:?}"
-        );
+    let problems = bench.check("git-clone", &config(json!({"recurseSubmodules": true})));
+    assert!(
+        problems.len() == 1 && problems[0].starts_with("recurseSubmodules"),
+        "{problems:?}"
+    );
+    for fine in [
+        json!({"recurseSubmodules": false}),
+        json!({"insecureSkipTLSVerify": true}),
+    ] {
         assert_eq!(
-            bench.check("git-clone", &config(json!({field: false}))),
+            bench.check("git-clone", &config(fine)),
             Vec::<String>::new()
         );
     }

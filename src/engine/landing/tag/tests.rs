@@ -393,7 +393,9 @@ async fn a_lost_mirror_loses_no_tags() {
         let mut settings = world.settings();
         settings.crash = Some(Arc::new(move |boundary| {
             if boundary == "commit:ended" {
-                weak.upgrade().unwrap().change("config", &[("other", "x\n")]);
+                weak.upgrade()
+                    .unwrap()
+                    .change("config", &[("other", "x\n")]);
             }
             boundary == lost_at
         }));
