@@ -164,3 +164,75 @@ fn killed_on_the_way_from_the_gate() {
         at += 1;
     }
 }
+
+/// A tag, metadata and an alias, each by a step that is no commit.
+fn effects(repository: &Path) -> String {
+    format!(
+        r#"- uses: git-clone
+  as: clone
+  config: {{repoURL: "{}", checkout: [{{branch: main, path: ./src}}]}}
+- uses: git-tag
+  as: tag
+  config: {{path: ./src, tag: v1, message: first}}
+- uses: git-push
+  as: push
+  config: {{path: ./src, tag: v1}}
+- uses: set-metadata
+  as: meta
+  config:
+    updates:
+    - {{kind: Stage, name: "${{{{ ctx.stage }}}}", values: {{tag: v1}}}}
+    - {{kind: Freight, name: "${{{{ ctx.targetFreight.name }}}}", values: {{tag: v1, commit: "${{{{ outputs.push.commit }}}}"}}}}
+- uses: set-freight-alias
+  as: alias
+  config: {{name: "${{{{ ctx.targetFreight.name }}}}", alias: stable}}
+"#,
+        repository.display()
+    )
+}
+
+#[test]
+fn killed_between_a_tag_metadata_and_an_alias() {
+    // What comes before the tag is the same as above.
+    let mut at = 6;
+    loop {
+        let world = World::new();
+        let repository = world.repository("mono", &[("a", "b\n")]);
+        let hook = repository.join("hooks/update");
+        std::fs::write(&hook, "#!/bin/sh\necho $1 >> updates\n").unwrap();
+        let runs = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(&hook, runs).unwrap();
+        world.apply(&(project("p") + &stage("p", "s", &effects(&repository))));
+        let freight = world.freight("p", "1.2.3");
+        let name = world.promote("p", "s", &freight);
+        let killed = run_and_die(&world, at);
+        world.until_idle();
+        let promotion = world.promotion(&name);
+        assert_eq!(
+            promotion["status"]["phase"], "Succeeded",
+            "killed at {at}: {promotion:#}"
+        );
+        let updates = std::fs::read_to_string(repository.join("updates")).unwrap();
+        assert_eq!(
+            updates, "refs/tags/v1\n",
+            "killed at {at}: the tag is pushed once"
+        );
+        let main = world.git(&repository, &["rev-parse", "main"]);
+        assert_eq!(world.git(&repository, &["rev-parse", "v1^{commit}"]), main);
+        let stored = world.get(&["freight", "-n", "p", &freight]);
+        assert_eq!(stored["alias"], "stable", "killed at {at}");
+        assert_eq!(
+            stored["metadata"]["labels"]["kargo.akuity.io/alias"],
+            "stable"
+        );
+        let wanted = serde_json::json!({"tag": "v1", "commit": main});
+        assert_eq!(stored["status"]["metadata"], wanted, "killed at {at}");
+        let own = world.get(&["stages", "-n", "p", "s"]);
+        assert_eq!(own["status"]["metadata"]["tag"], "v1", "killed at {at}");
+        if !killed {
+            assert!(at > 20, "there are more boundaries than {at}");
+            return;
+        }
+        at += 1;
+    }
+}

@@ -19,7 +19,7 @@ use super::{error::kind_of, watch};
 use crate::{
     cluster::Kind as Answer,
     engine::port::{Change, Key, Kind, Part, Port, PortError},
-    kargo::ProjectName,
+    kargo::{ProjectName, meta},
 };
 
 /// Objects per page.
@@ -43,22 +43,16 @@ impl KubePort {
 
 /// How the API calls a kind.
 fn resource(kind: Kind) -> ApiResource {
-    let (group, version, plural) = match kind {
-        Kind::Promotion => ("kargo.akuity.io", "v1alpha1", "promotions"),
-        Kind::Stage => ("kargo.akuity.io", "v1alpha1", "stages"),
-        Kind::Freight => ("kargo.akuity.io", "v1alpha1", "freights"),
-        Kind::Warehouse => ("kargo.akuity.io", "v1alpha1", "warehouses"),
-        Kind::ProjectConfig => ("kargo.akuity.io", "v1alpha1", "projectconfigs"),
-        Kind::ApprovalRequest => ("tidewaiter.dev", "v1alpha1", "approvalrequests"),
-        Kind::Approval => ("tidewaiter.dev", "v1alpha1", "approvals"),
-        Kind::ConfigMap => ("", "v1", "configmaps"),
-        Kind::Secret => ("", "v1", "secrets"),
-        Kind::ServiceAccount => ("", "v1", "serviceaccounts"),
-        Kind::Event => ("", "v1", "events"),
+    let (group, version) = match kind {
+        Kind::Promotion | Kind::Stage | Kind::Freight | Kind::Warehouse | Kind::ProjectConfig => {
+            (meta::KARGO_GROUP, "v1alpha1")
+        }
+        Kind::ApprovalRequest | Kind::Approval => ("tidewaiter.dev", "v1alpha1"),
+        Kind::ConfigMap | Kind::Secret | Kind::ServiceAccount | Kind::Event => ("", "v1"),
     };
     ApiResource::from_gvk_with_plural(
         &GroupVersionKind::gvk(group, version, kind.as_str()),
-        plural,
+        kind.plural(),
     )
 }
 
@@ -81,9 +75,8 @@ fn failed(key: &Key, doing: &str, error: kube::Error) -> PortError {
                 said,
             }
         }
-        Answer::Forbidden | Answer::Unauthorised | Answer::Invalid | Answer::Absent => {
-            PortError::Forbidden { doing, said }
-        }
+        Answer::Forbidden | Answer::Unauthorised => PortError::Forbidden { doing, said },
+        Answer::Invalid | Answer::Absent => PortError::Invalid { doing, said },
         Answer::Unreachable | Answer::TimedOut => PortError::Unreachable {
             doing,
             source: Box::new(error),

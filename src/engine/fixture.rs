@@ -39,6 +39,7 @@ pub struct World {
     pub counters: Counters,
     pub crash: Option<Crash>,
     pub registry: BuiltIn,
+    pub git_program: PathBuf,
     pub verification: Verification,
     pub budget: Duration,
     /// Names the claim; each run is another holder.
@@ -59,6 +60,7 @@ impl World {
             counters: Counters::default(),
             crash: None,
             registry: crate::steps::registry(),
+            git_program: "git".into(),
             verification: Verification::ByServer,
             budget: Duration::from_secs(20),
             holder: "first".into(),
@@ -221,6 +223,7 @@ impl World {
         env.push(("HOME".into(), self.dir.path().into()));
         let git = Git::new(
             GitSettings {
+                program: self.git_program.clone(),
                 env,
                 ..GitSettings::default()
             },

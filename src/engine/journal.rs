@@ -9,7 +9,12 @@ use serde_json::{Map, Value};
 
 use super::{fetched::Kept, workspace::WorkspaceState};
 use crate::{
-    git::{branch::BranchName, id::CommitId, path::RepoPath},
+    git::{
+        branch::BranchName,
+        id::{CommitId, TagId},
+        path::RepoPath,
+        tag::TagName,
+    },
     kargo::{Alias, RequestName, Timestamp, Uid, promotion::PromotionStatus},
     rules::approval::Counted,
 };
@@ -93,6 +98,12 @@ pub struct StepRecord {
     /// A push that may have happened.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub intent: Option<PushIntent>,
+    /// A tag that may be on the remote.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tag: Option<TagIntent>,
+    /// What the intent's commits arrived as, on a branch that is not the checkout's own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arrived: Option<CommitId>,
     /// A gate's question, and who answered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gate: Option<GateRecord>,
@@ -122,6 +133,15 @@ pub struct PushIntent {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<CommitId>,
     pub commits: Vec<CommitId>,
+}
+
+/// What the push of a tag is about to do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[allow(missing_docs)]
+pub struct TagIntent {
+    pub name: TagName,
+    pub id: TagId,
 }
 
 /// A gate between its opening and its close.

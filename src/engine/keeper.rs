@@ -187,7 +187,7 @@ async fn promote(
             tracing::info!(%project, %stage, promotion = %named, "promoted by policy");
             Ok(())
         }
-        Err(PortError::Forbidden { doing, said }) => {
+        Err(PortError::Forbidden { doing, said } | PortError::Invalid { doing, said }) => {
             // The rules are the server's; what they refuse is not tried again until something changes.
             tracing::warn!(%project, %stage, said, doing, "a promotion by policy was refused");
             Ok(())

@@ -1,4 +1,5 @@
-//! git-push: commits of a checkout onto a branch, through the one queue before it. `member` puts them onto the tip.
+//! git-push: commits of a checkout onto a branch, through the one queue before it. `cargo` finds what is pushed, `member`
+//! puts it onto the tip, `tag` is for tags, which need no queue.
 
 use std::{sync::Arc, time::Duration};
 
@@ -9,63 +10,33 @@ use super::{
     course::Course,
     journal::PushIntent,
     replay,
-    repositories::{Remotes, fetch_error},
-    runner::{
-        Flow, Runner, Stopped,
-        one::{Ready, deadline},
-    },
-    step::{Files, Outcome, PushOrder, PushTarget, StepError},
+    repositories::fetch_error,
+    runner::{Flow, Runner, Stopped, one::Ready},
+    step::{Outcome, PushOrder, PushTarget, StepError},
     tools::What,
-    workspace::{MirrorKey, Mount},
+    workspace::MirrorKey,
 };
 use crate::{
     git::{
-        branch::BranchName,
         id::CommitId,
-        land::{
-            self, ForceRequest, HeaderKey, LandBudget, LandError, LandProgress, LandRequest, Landed,
-        },
-        mirror::{Mirror, RemoteTip},
-        objects::Objects,
-        path::RepoPath,
+        land::{self, ForceRequest, LandError, LandProgress, LandRequest, Landed},
+        mirror::RemoteTip,
     },
-    kargo::{Alias, PromotionStep, Timestamp},
+    kargo::{Alias, PromotionStep},
 };
 
+mod cargo;
 mod member;
+mod tag;
 mod web;
 mod words;
 
+use cargo::Cargo;
 use member::{Carrier, Standing};
 use words::{land_error, output_of, position, said};
 
-/// A push without a timeout of its own ends after this.
-const PATIENCE: Duration = Duration::from_secs(300);
 /// A position in the queue is written to the cluster at most this often.
 const POSITION_EVERY: Duration = Duration::from_secs(1);
-
-/// What is to be pushed, and where to.
-struct Cargo {
-    mount: Mount,
-    branch: BranchName,
-    mirror: Arc<Mirror>,
-    key: MirrorKey,
-    header: Option<HeaderKey>,
-    force: bool,
-    budget: LandBudget,
-}
-
-impl Cargo {
-    /// Whether the checkout goes on from what lands.
-    fn is_home(&self) -> bool {
-        self.mount.branch.as_ref() == Some(&self.branch)
-    }
-
-    /// Whether the checkout was made with other credentials than there are now: its objects are in another mirror.
-    fn is_rekeyed(&self) -> bool {
-        self.mount.mirror != self.key
-    }
-}
 
 /// How a push ended well.
 enum Arrived {
@@ -85,6 +56,9 @@ impl Runner {
     ) -> Result<Flow, Stopped> {
         let alias = &step.alias;
         self.boundary(&format!("{alias}:started"))?;
+        if let PushTarget::Tag(name) = &order.target {
+            return self.push_tag(at, step, &ready, &order, name).await;
+        }
         let mut rekeyed = false;
         let (cargo, arrived) = loop {
             let cargo = match self.cargo(&ready, &order).await {
@@ -110,7 +84,9 @@ impl Runner {
                         what: String::new(),
                     });
                 }
-                Some(Trouble::Step(error)) if rekeyed || !self.has_new_key(&cargo).await => {
+                Some(Trouble::Step(error))
+                    if rekeyed || !self.has_new_key(&cargo.mount, &cargo.key).await =>
+                {
                     return self.failed(step, ready.limits, &error).await;
                 }
                 // The credentials changed: once more with the new ones, in their mirror.
@@ -124,70 +100,6 @@ impl Runner {
         };
         self.boundary(&format!("{alias}:landed"))?;
         self.landed(step, &ready, &order, cargo, arrived).await
-    }
-
-    /// Finds the checkout, the branch and the mirror.
-    async fn cargo(&mut self, ready: &Ready, order: &PushOrder) -> Result<Cargo, StepError> {
-        let path = RepoPath::root()
-            .follow(&order.path)
-            .map_err(|error| StepError::config("path").because(error))?;
-        let state = self.ledger.journal.workspace.clone().unwrap_or_default();
-        let mut files = Files::new(state, self.course.tools.paths());
-        let look = move |workspace: &mut super::workspace::Workspace| {
-            workspace
-                .checkout(&path)
-                .cloned()
-                .map_err(|error| StepError::config("cannot push").because(error))
-        };
-        let mount = files.edit(look).await?;
-        let branch = match &order.target {
-            PushTarget::Branch(branch) => branch.clone(),
-            PushTarget::Generated => generated(&self.course.promotion)?,
-            PushTarget::CheckedOut => mount.branch.clone().ok_or_else(|| {
-                StepError::config(format!(
-                    "{} is a checkout of a commit, not of a branch",
-                    mount.path
-                ))
-                .hint("Name the branch with `targetBranch`")
-            })?,
-        };
-        let (mirror, key) = Remotes::new(&self.course.tools, &self.course.project)
-            .open(&mount.repo_url)
-            .await?;
-        let header = match key == mount.mirror {
-            true => header_of(&mirror, mount.commits.last()).await?,
-            false => None,
-        };
-        let time = match ready.limits.timeout {
-            Some(limit) => {
-                let started = self
-                    .entry(&ready.alias)
-                    .started_at
-                    .unwrap_or_else(Timestamp::now);
-                deadline(started, limit).saturating_duration_since(Instant::now())
-            }
-            None => PATIENCE,
-        };
-        let max_attempts = order
-            .max_attempts
-            .unwrap_or(LandBudget::default().max_attempts);
-        let force = order.force || order.target == PushTarget::Generated;
-        Ok(Cargo {
-            mount,
-            branch,
-            mirror,
-            key,
-            header,
-            force,
-            budget: LandBudget { max_attempts, time },
-        })
-    }
-
-    /// Whether the repository is reached by other credentials now.
-    async fn has_new_key(&self, cargo: &Cargo) -> bool {
-        let remotes = Remotes::new(&self.course.tools, &self.course.project);
-        let now = remotes.open(&cargo.mount.repo_url).await;
-        now.is_ok_and(|(_, key)| key != cargo.key)
     }
 
     async fn arrive(
@@ -273,11 +185,11 @@ impl Runner {
             budget: cargo.budget,
         };
         let course = Arc::clone(&self.course);
-        self.pushing.set(Some(&cargo.branch));
+        self.pushing.begin(&cargo.branch);
         let result = self
             .while_writing(course.tools.landers.force(request))
             .await?;
-        self.pushing.set(None);
+        self.pushing.end();
         Ok(match result {
             Ok(landed) => Ok(Arrived::At(landed, None)),
             Err(LandError::Exists { .. }) => Err(Trouble::Exists),
@@ -325,7 +237,10 @@ impl Runner {
                 Ok(()) = progress.changed() => {
                     let now = *progress.borrow_and_update();
                     let under_way = now == LandProgress::Pushing;
-                    self.pushing.set(under_way.then_some(&cargo.branch));
+                    match under_way {
+                        true => self.pushing.begin(&cargo.branch),
+                        false => self.pushing.end(),
+                    }
                     if !under_way && self.pushing.is_called_back() {
                         return Ok(Err(Trouble::CalledBack));
                     }
@@ -340,7 +255,7 @@ impl Runner {
                 }
             }
         };
-        self.pushing.set(None);
+        self.pushing.end();
         self.entry(alias).message.clear();
         for replayed in carrier.take_replays() {
             let news = format!(
@@ -409,6 +324,24 @@ impl Runner {
             self.journal()
                 .landed
                 .insert(step.alias.clone(), after.clone());
+        } else {
+            self.journal().step(&step.alias).arrived = Some(landed.head.clone());
+            after = match replay::elsewhere(
+                &self.course,
+                after,
+                cargo.mount.path.clone(),
+                &landed.head,
+            )
+            .await
+            {
+                Ok(after) => after,
+                Err(error) => {
+                    let error =
+                        StepError::errored("it has landed, but its tags cannot be made to follow")
+                            .because(error);
+                    return self.failed(step, ready.limits, &error).await;
+                }
+            };
         }
         let output = output_of(&cargo, order, Some(&landed.head), Some(&landed));
         let outcome = Outcome::succeeded(output).saying(said(&cargo, &landed));
@@ -446,27 +379,6 @@ async fn sleep_until(at: Option<Instant>) {
         Some(at) => tokio::time::sleep_until(at).await,
         None => std::future::pending().await,
     }
-}
-
-fn generated(promotion: &crate::kargo::PromotionName) -> Result<BranchName, StepError> {
-    let name = format!("kargo/promotion/{promotion}");
-    name.parse()
-        .map_err(|error| StepError::config("the generated branch's name").because(error))
-}
-
-/// The mark of the last commit, by which it is found on the branch.
-async fn header_of(
-    mirror: &Arc<Mirror>,
-    commit: Option<&CommitId>,
-) -> Result<Option<HeaderKey>, StepError> {
-    let Some(commit) = commit.cloned() else {
-        return Ok(None);
-    };
-    let path = mirror.path().to_owned();
-    let look = move || Objects::open(&path)?.header_of(&commit);
-    let looked = tokio::task::spawn_blocking(look).await;
-    let looked = looked.map_err(|error| StepError::transient("reading a commit").because(error))?;
-    looked.map_err(|error| StepError::errored("cannot read the commit to be pushed").because(error))
 }
 
 /// Where journals name mirrors by key, messages name the repository.

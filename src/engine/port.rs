@@ -14,6 +14,7 @@ use crate::kargo::{
     Approval, ApprovalRequest, Freight, ProjectConfig, ProjectName, Promotion, Stage, Warehouse,
 };
 
+pub mod change;
 #[cfg(test)]
 pub mod fake;
 
@@ -44,6 +45,23 @@ impl Kind {
         Self::ApprovalRequest,
         Self::Approval,
     ];
+
+    /// What the API calls it in paths and permissions.
+    pub fn plural(self) -> &'static str {
+        match self {
+            Self::Promotion => "promotions",
+            Self::Stage => "stages",
+            Self::Freight => "freights",
+            Self::Warehouse => "warehouses",
+            Self::ProjectConfig => "projectconfigs",
+            Self::ApprovalRequest => "approvalrequests",
+            Self::Approval => "approvals",
+            Self::ConfigMap => "configmaps",
+            Self::Secret => "secrets",
+            Self::ServiceAccount => "serviceaccounts",
+            Self::Event => "events",
+        }
+    }
 
     /// The word for people, and Kubernetes' `kind`.
     pub fn as_str(self) -> &'static str {
@@ -124,9 +142,17 @@ pub enum PortError {
         /// What was to be changed.
         key: Key,
     },
-    /// Not allowed, or not valid: trying again cannot help.
+    /// Not allowed to us: trying again cannot help.
     #[error("{doing}: {said}")]
     Forbidden {
+        /// What was tried.
+        doing: String,
+        /// The server's words.
+        said: String,
+    },
+    /// Not valid, or of a kind that the server does not know: trying again cannot help.
+    #[error("{doing}: {said}")]
+    Invalid {
         /// What was tried.
         doing: String,
         /// The server's words.

@@ -15,11 +15,11 @@ use super::{
     journal::{FoundRecord, limits},
     runner::attempt::{Attempt, Trial},
     scope::Moment,
-    step::{Class, Ending, Files, Found, Repositories, Revision, StepError},
+    step::{Class, Ending, Files, Found, Origin, Repositories, Revision, StepError},
     workspace::{MirrorKey, Mount, WorkspaceState},
 };
 use crate::{
-    git::{branch::BranchName, id::CommitId, path::RepoPath},
+    git::{branch::BranchName, id::CommitId, path::RepoPath, tag::TagName},
     kargo::{Alias, PromotionStep, StepStatus, Timestamp, promotion::StepMetadata},
 };
 
@@ -157,6 +157,24 @@ pub async fn onto(
     Ok(files.state)
 }
 
+/// The state with the checkout at `path` pushed as `head` to a branch that is not its own.
+pub async fn elsewhere(
+    course: &Course,
+    state: WorkspaceState,
+    path: RepoPath,
+    head: &CommitId,
+) -> Result<WorkspaceState, ReplayError> {
+    let mut files = Files::new(state, course.tools.paths());
+    let head = head.clone();
+    let done = files.edit(move |workspace| {
+        workspace
+            .landed_elsewhere(&path, &head)
+            .map_err(|error| StepError::errored("cannot look at what landed").because(error))
+    });
+    done.await.map_err(ReplayError::Files)?;
+    Ok(files.state)
+}
+
 async fn one(
     course: &Course,
     past: &Past,
@@ -180,7 +198,7 @@ async fn one(
     };
     match kind.class() {
         Class::Workspace | Class::Fetch => {}
-        Class::AskableEffect => return pushed(past, step, again),
+        Class::AskableEffect => return pushed(course, past, step, again).await,
         Class::Wait => return asked(course, past, at, step, again).await,
         Class::RepeatableEffect | Class::UnknowableEffect => return Ok(()),
     }
@@ -252,36 +270,49 @@ fn worked(meta: &StepMetadata) -> bool {
 }
 
 /// A push that is done stays done; its checkout goes on from there if it would have pushed the same.
-fn pushed(past: &Past, step: &PromotionStep, again: &mut Again) -> Result<(), ReplayError> {
-    let Some(landed) = past.journal.landed.get(&step.alias) else {
+async fn pushed(
+    course: &Course,
+    past: &Past,
+    step: &PromotionStep,
+    again: &mut Again,
+) -> Result<(), ReplayError> {
+    let Some(record) = past.journal.steps.get(&step.alias) else {
         return Ok(());
     };
-    let Some(intent) = past
-        .journal
-        .steps
-        .get(&step.alias)
-        .and_then(|record| record.intent.as_ref())
-    else {
+    let Some(intent) = &record.intent else {
         return Ok(());
     };
-    let Some(then) = landed.mounts.iter().find(|mount| mount.path == intent.path) else {
+    let at_intent = |state: &WorkspaceState| {
+        let mut mounts = state.mounts.iter();
+        mounts.find(|mount| mount.path == intent.path).cloned()
+    };
+    let Some(now) = at_intent(&again.state) else {
         return Ok(());
     };
-    let Some(now) = again
-        .state
-        .mounts
-        .iter_mut()
-        .find(|mount| mount.path == intent.path)
-    else {
+    let then = past.journal.landed.get(&step.alias).and_then(at_intent);
+    let head = match &then {
+        Some(then) => then.head(),
+        None => record.arrived.as_ref(),
+    };
+    let Some(head) = head else {
         return Ok(());
     };
-    if now.commits != intent.commits {
+    let same = now.commits == intent.commits;
+    if !same && then.is_some() {
         return Err(ReplayError::Pushed {
             step: step.alias.clone(),
             branch: intent.branch.clone(),
         });
     }
-    now.clone_from(then);
+    if same {
+        // Also where another mirror has to get the tags.
+        let state = std::mem::take(&mut again.state);
+        again.state = elsewhere(course, state, intent.path.clone(), head).await?;
+    }
+    let mut mounts = again.state.mounts.iter_mut();
+    if let (Some(now), Some(then)) = (mounts.find(|mount| mount.path == intent.path), then) {
+        *now = then;
+    }
     Ok(())
 }
 
@@ -351,13 +382,18 @@ impl<'a> Pins<'a> {
 
 #[async_trait]
 impl Repositories for Pins<'_> {
-    async fn find(&self, url: &str, revisions: &[Revision]) -> Result<Vec<Found>, StepError> {
+    async fn find(
+        &self,
+        origin: Origin<'_>,
+        revisions: &[Revision],
+    ) -> Result<Vec<Found>, StepError> {
         let mut kept = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         let mut found = Vec::new();
         for _ in revisions {
             let Some(record) = kept.pop_front() else {
                 return Err(StepError::conflict(format!(
-                    "what was found in {url} the first time is not known"
+                    "what was found in {} the first time is not known",
+                    origin.url
                 )));
             };
             let moved = self.moved.filter(|moved| {
@@ -371,5 +407,9 @@ impl Repositories for Pins<'_> {
             });
         }
         Ok(found)
+    }
+
+    async fn has_tag(&self, _: Origin<'_>, _: &TagName) -> Result<bool, StepError> {
+        Ok(false)
     }
 }

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use super::{
     journal::FoundRecord,
     port::{Kind, PortError, Texts},
-    step::{Found, Repositories, Revision, StepError},
+    step::{Found, Origin, Repositories, Revision, StepError},
     tools::Tools,
     workspace::MirrorKey,
 };
@@ -18,6 +18,7 @@ use crate::{
         id::CommitId,
         mirror::{FetchError, Mirror},
         objects::Objects,
+        tag::TagName,
         transport::Trouble,
         url::RepoUrl,
     },
@@ -46,13 +47,17 @@ impl Remotes {
         std::mem::take(&mut self.found.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The mirror of the repository at `url`, and the name that journals have for it.
-    pub async fn open(&self, url: &str) -> Result<(Arc<Mirror>, MirrorKey), StepError> {
-        let parsed: RepoUrl = url
+    /// The mirror of a repository, and the name that journals have for it.
+    pub async fn open(&self, origin: Origin<'_>) -> Result<(Arc<Mirror>, MirrorKey), StepError> {
+        let parsed: RepoUrl = origin
+            .url
             .parse()
             .map_err(|error| StepError::config("the repository's address").because(error))?;
         let credential = self.credential(&parsed).await?;
-        let mirror = self.tools.mirrors.mirror(&parsed, &credential).await;
+        let mirrors = &self.tools.mirrors;
+        let mirror = mirrors
+            .mirror_by(&parsed, &credential, origin.skips_tls)
+            .await;
         let mirror = mirror.map_err(|error| {
             StepError::errored(format!("cannot open the mirror of {parsed}")).because(error)
         })?;
@@ -174,8 +179,12 @@ pub fn fetch_error(mirror: &Mirror, error: FetchError) -> StepError {
 
 #[async_trait]
 impl Repositories for Remotes {
-    async fn find(&self, url: &str, revisions: &[Revision]) -> Result<Vec<Found>, StepError> {
-        let (mirror, key) = self.open(url).await?;
+    async fn find(
+        &self,
+        origin: Origin<'_>,
+        revisions: &[Revision],
+    ) -> Result<Vec<Found>, StepError> {
+        let (mirror, key) = self.open(origin).await?;
         let mut branches = Vec::new();
         for revision in revisions {
             branches.push(self.branch(&mirror, revision).await?);
@@ -218,6 +227,13 @@ impl Repositories for Remotes {
             .extend(records);
         Ok(found)
     }
+
+    async fn has_tag(&self, origin: Origin<'_>, tag: &TagName) -> Result<bool, StepError> {
+        let (mirror, _) = self.open(origin).await?;
+        let found = mirror.remote_tag(tag).await;
+        let found = found.map_err(|error| fetch_error(&mirror, error.into()))?;
+        Ok(found.is_some())
+    }
 }
 
 /// A commit by id, brought here.
@@ -232,11 +248,11 @@ async fn commit(mirror: &Arc<Mirror>, id: &CommitId) -> Result<CommitId, StepErr
 
 /// The commit of a tag, brought here.
 async fn tagged(mirror: &Arc<Mirror>, tag: &str) -> Result<CommitId, StepError> {
-    // Git's rules for the last part of a name are the same for both; a pattern is no tag.
-    if let Err(error) = tag.parse::<BranchName>() {
-        return Err(StepError::config(format!("{tag:?} is not a tag's name")).because(error));
-    }
-    let found = mirror.fetch_tag(tag).await;
+    // A pattern is no tag.
+    let tag: TagName = tag
+        .parse()
+        .map_err(|error| StepError::config("cannot check out a tag").because(error))?;
+    let found = mirror.fetch_tag(&tag).await;
     let found = found.map_err(|error| fetch_error(mirror, error))?;
     found.ok_or_else(|| StepError::errored(format!("there is no tag {tag} in {}", mirror.url())))
 }

@@ -415,7 +415,7 @@ async fn outcome(
     if let std::task::Poll::Ready(rest) = futures::poll!(&mut work) {
         return Some(rest);
     }
-    pushing.branch()?;
+    pushing.target()?;
     pushing.call_back();
     tokio::time::timeout(PUSH_PATIENCE, work).await.ok()
 }

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use serde_json::{Map, Value};
 
 use crate::{
-    git::{branch::BranchName, id::CommitId},
+    git::{branch::BranchName, id::CommitId, tag::TagName},
     kargo::{
         Alias, ProjectName, PromotionName, StageName, StepKind, Timestamp, Uid,
         approval::ApproverRule, artifact::FreightCollection, promotion::HealthCheck,
@@ -17,6 +17,7 @@ use crate::{
 
 use super::fetched::Fetched;
 use super::shape::Shape;
+use super::port::Port;
 use super::workspace::{MirrorKey, MirrorPaths, Workspace, WorkspaceState};
 
 /// What may be done again after a crash and in a replay; every step kind declares one.
@@ -108,11 +109,28 @@ pub struct Found {
     pub commit: Option<CommitId>,
 }
 
+/// A repository, and how it is spoken to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Origin<'a> {
+    /// Its address as the step wrote it.
+    pub url: &'a str,
+    /// Whether any certificate of the host will do.
+    pub skips_tls: bool,
+}
+
 /// Where git-clone gets its commits from.
 #[async_trait]
 pub trait Repositories: Send + Sync {
-    /// The commits of `revisions` in the repository at `url`, in the same order, as fresh as this call.
-    async fn find(&self, url: &str, revisions: &[Revision]) -> Result<Vec<Found>, StepError>;
+    /// The commits of `revisions` in the repository, in the same order, as fresh as this call.
+    async fn find(
+        &self,
+        origin: Origin<'_>,
+        revisions: &[Revision],
+    ) -> Result<Vec<Found>, StepError>;
+
+    /// Whether the repository has a tag of that name. In a replay it has not: the first time it had not, and what has
+    /// come since is met by the push.
+    async fn has_tag(&self, origin: Origin<'_>, tag: &TagName) -> Result<bool, StepError>;
 }
 
 /// The files that the promotion works on, as a value plus the means to open it.
@@ -168,6 +186,8 @@ pub struct StepCx<'a> {
     pub fetched: &'a Fetched,
     /// What this step put out last time it ran, where it ran before (waits, retries).
     pub earlier: Option<&'a Value>,
+    /// For steps that change the Project's objects; none in a replay, which touches nothing outside.
+    pub port: Option<&'a dyn Port>,
 }
 
 /// How a step ended, or that it goes on waiting.
@@ -327,7 +347,7 @@ pub enum Plan {
     Ask(Question),
 }
 
-/// Which branch a push goes to.
+/// What a push goes to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PushTarget {
     /// The one that was checked out.
@@ -336,6 +356,8 @@ pub enum PushTarget {
     Branch(BranchName),
     /// One of this promotion's own, made and overwritten at will.
     Generated,
+    /// None: this tag of the checkout is brought to the remote.
+    Tag(TagName),
 }
 
 /// What git-push asks for.

@@ -429,7 +429,7 @@ impl Supervisor {
                             format!("keeping the book of Stage {}", key.1),
                             "it panicked".to_owned(),
                         );
-                        Err(PortError::Forbidden { doing, said })
+                        Err(PortError::Invalid { doing, said })
                     });
                 // A supervisor that is gone needs no answer.
                 drop(sender.send(Done::Stage(key, result)));

@@ -31,17 +31,13 @@ impl BranchName {
     }
 }
 
-/// The first rule of `git check-ref-format` that `name` breaks.
-fn broken_rule(name: &str) -> Option<&'static str> {
-    let bad_part = |part: &str| {
-        part.is_empty() || part.starts_with('.') || part.ends_with('.') || part.ends_with(".lock")
-    };
+/// The first rule of `git check-ref-format` that the short name of a branch or tag breaks.
+pub(super) fn broken_rule(name: &str) -> Option<&'static str> {
+    let bad_part = |part: &str| part.is_empty() || part.starts_with('.') || part.ends_with(".lock");
     if name.is_empty() {
         Some("it is empty")
     } else if name.starts_with('-') {
         Some("it starts with a dash")
-    } else if name == "@" || name == "HEAD" {
-        Some("the name is reserved")
     } else if name.contains("..") || name.contains("@{") {
         Some("it contains `..` or `@{`")
     } else if name
@@ -49,8 +45,10 @@ fn broken_rule(name: &str) -> Option<&'static str> {
         .any(|c| c.is_ascii_control() || " ~^:?*[\\".contains(c))
     {
         Some("it contains a character that git reserves")
+    } else if name.ends_with('.') {
+        Some("it ends with a dot")
     } else if name.split('/').any(bad_part) {
-        Some("a part is empty, starts or ends with a dot, or ends in `.lock`")
+        Some("a part is empty, starts with a dot, or ends in `.lock`")
     } else {
         None
     }
@@ -59,7 +57,8 @@ fn broken_rule(name: &str) -> Option<&'static str> {
 impl FromStr for BranchName {
     type Err = InvalidBranch;
     fn from_str(name: &str) -> Result<Self, InvalidBranch> {
-        match broken_rule(name) {
+        let reserved = matches!(name, "@" | "HEAD").then_some("the name is reserved");
+        match broken_rule(name).or(reserved) {
             None => Ok(Self(name.to_owned())),
             Some(why) => Err(InvalidBranch {
                 name: name.to_owned(),
@@ -94,7 +93,14 @@ mod tests {
 
     #[test]
     fn names_follow_gits_own_rules() {
-        for good in ["main", "env/prod", "a.b/c", "kargo/promotion/x.01.y", "ü"] {
+        for good in [
+            "main",
+            "env/prod",
+            "a.b/c",
+            "a./b",
+            "kargo/promotion/x.01.y",
+            "ü",
+        ] {
             assert!(good.parse::<BranchName>().is_ok(), "{good}");
         }
         for bad in [

@@ -121,7 +121,7 @@ impl HeaderKey {
 
 impl Person {
     /// `name <email>` as git would write it: without what would end the field early, trimmed of punctuation.
-    fn field(&self) -> Result<String, CommitError> {
+    pub(super) fn field(&self) -> Result<String, CommitError> {
         let clean = |text: &str| -> String {
             let kept: String = text
                 .chars()
@@ -143,7 +143,7 @@ impl Person {
 }
 
 /// The message as `git commit -m` stores it: no spaces at line ends, no empty lines around it or two in a row.
-fn cleaned(message: &str) -> Result<String, CommitError> {
+pub(super) fn cleaned(message: &str) -> Result<String, CommitError> {
     let mut text = String::new();
     let mut blank = false;
     for line in message

@@ -85,3 +85,7 @@ id! {
     /// A blob's SHA-1.
     BlobId
 }
+id! {
+    /// An annotated tag's SHA-1.
+    TagId
+}

@@ -21,6 +21,8 @@ pub enum Kind {
     Tree,
     /// A commit.
     Commit,
+    /// An annotated tag.
+    Tag,
 }
 
 impl Kind {
@@ -29,6 +31,7 @@ impl Kind {
             Self::Blob => ObjectType::Blob,
             Self::Tree => ObjectType::Tree,
             Self::Commit => ObjectType::Commit,
+            Self::Tag => ObjectType::Tag,
         }
     }
 }
@@ -39,6 +42,7 @@ impl fmt::Display for Kind {
             Self::Blob => "file content",
             Self::Tree => "tree",
             Self::Commit => "commit",
+            Self::Tag => "tag",
         })
     }
 }

@@ -1,7 +1,7 @@
 //! What is said to a remote: fetch, ls-remote, push; and what its answers mean.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -13,6 +13,7 @@ use super::{
     command::{Call, Git, GitError, Output, args},
     credentials::{Credential, Prepared, Surroundings},
     id::CommitId,
+    tag::TagName,
     url::RepoUrl,
 };
 
@@ -64,6 +65,8 @@ pub(super) struct Remote {
     pub git: Git,
     pub url: RepoUrl,
     credential: Credential,
+    /// Whether any certificate will do.
+    skips_tls: bool,
     /// A private directory for key files.
     keys: PathBuf,
     /// Connections to share, where [`Remote::shares`] turns out true.
@@ -71,15 +74,26 @@ pub(super) struct Remote {
     shares: OnceCell<bool>,
 }
 
-/// One push: this commit onto this branch, if the branch is where we believe it to be.
+/// One push: this object to this ref, if the ref is where we believe it to be.
 #[derive(Clone, Debug)]
 pub(super) struct Push<'a> {
-    pub branch: &'a BranchName,
-    pub head: &'a CommitId,
+    /// In full.
+    pub target: String,
+    /// A commit, or a tag.
+    pub object: &'a str,
     pub expected: Expected<'a>,
 }
 
-/// What a push states about the branch before it.
+/// A tag on the remote.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RemoteTag {
+    /// The object that the ref is at: the tag's own, or the commit's where it is not annotated.
+    pub at: CommitId,
+    /// The commit.
+    pub commit: CommitId,
+}
+
+/// What a push states about the ref before it.
 #[derive(Clone, Debug)]
 pub(super) enum Expected<'a> {
     At(&'a CommitId),
@@ -99,10 +113,16 @@ impl Remote {
             git,
             url,
             credential,
+            skips_tls: false,
             keys,
             shared,
             shares: OnceCell::new(),
         }
+    }
+
+    /// The same, taking any certificate if `skips_tls`.
+    pub fn skipping_tls_checks(self, skips_tls: bool) -> Self {
+        Self { skips_tls, ..self }
     }
 
     /// The connections that a command may share; asked once whether they are ours to share.
@@ -171,20 +191,32 @@ impl Remote {
             .await
     }
 
-    /// The commit that a tag is for, an annotated one's too; `None` where there is no such tag.
-    pub async fn tag(&self, repository: &Path, tag: &str) -> Result<Option<CommitId>, RemoteError> {
-        let (full, peeled) = (format!("refs/tags/{tag}"), format!("refs/tags/{tag}^{{}}"));
-        let patterns = vec![full.clone(), peeled.clone()];
-        let said = self
-            .checked("ls-remote", repository, Vec::new(), patterns)
+    /// What a tag is at, and the commit that it is for, an annotated one's too; `None` where there is no such tag.
+    pub async fn tag(
+        &self,
+        repository: &Path,
+        tag: &TagName,
+    ) -> Result<Option<RemoteTag>, RemoteError> {
+        let (full, peeled) = (tag.full_ref(), format!("{}^{{}}", tag.full_ref()));
+        let found = self
+            .named(repository, Vec::new(), vec![full.clone(), peeled.clone()])
             .await?;
-        let of = |name: &str| {
-            said.stdout.lines().find_map(|line| {
-                let (id, found) = line.split_once('\t')?;
-                (found == name).then(|| id.parse().ok()).flatten()
-            })
-        };
-        Ok(of(&peeled).or_else(|| of(&full)))
+        Ok(found.get(&full).map(|at| RemoteTag {
+            at: at.clone(),
+            commit: found.get(&peeled).unwrap_or(at).clone(),
+        }))
+    }
+
+    /// The tags of the remote that are named so, or match the pattern.
+    pub async fn tags(
+        &self,
+        repository: &Path,
+        patterns: Vec<String>,
+    ) -> Result<BTreeSet<String>, RemoteError> {
+        let found = self
+            .named(repository, vec!["--tags".to_owned()], patterns)
+            .await?;
+        Ok(found.into_keys().collect())
     }
 
     /// The refs of the remote that are named so, or match the pattern.
@@ -193,13 +225,18 @@ impl Remote {
         repository: &Path,
         patterns: Vec<String>,
     ) -> Result<BTreeMap<String, CommitId>, RemoteError> {
+        self.named(repository, vec!["--heads".to_owned()], patterns)
+            .await
+    }
+
+    async fn named(
+        &self,
+        repository: &Path,
+        flags: Vec<String>,
+        patterns: Vec<String>,
+    ) -> Result<BTreeMap<String, CommitId>, RemoteError> {
         let said = self
-            .checked(
-                "ls-remote",
-                repository,
-                vec!["--heads".to_owned()],
-                patterns,
-            )
+            .checked("ls-remote", repository, flags, patterns)
             .await?;
         let pairs = said.stdout.lines().filter_map(|line| line.split_once('\t'));
         Ok(pairs
@@ -231,7 +268,7 @@ impl Remote {
         repository: &Path,
         push: &Push<'_>,
     ) -> Result<PushAnswer, RemoteError> {
-        let target = push.branch.full_ref();
+        let target = &push.target;
         let expected = match push.expected {
             Expected::At(id) => id.as_str(),
             Expected::Absent => "",
@@ -248,10 +285,10 @@ impl Remote {
                 "push",
                 repository,
                 flags,
-                vec![format!("{}:{target}", push.head)],
+                vec![format!("{}:{target}", push.object)],
             )
             .await?;
-        match read_push(&said, &target) {
+        match read_push(&said, target) {
             Some(answer) => Ok(answer),
             None => Err(self.failed("pushing to", &said)),
         }
@@ -294,7 +331,7 @@ impl Remote {
             keys: &self.keys,
             home,
         };
-        let login = Prepared::new(&self.credential, url_login, &around).map_err(|why| {
+        let mut login = Prepared::new(&self.credential, url_login, &around).map_err(|why| {
             self.program(
                 verb,
                 &GitError::Io {
@@ -303,6 +340,9 @@ impl Remote {
                 },
             )
         })?;
+        if self.skips_tls {
+            login.config.push("http.sslVerify=false".to_owned());
+        }
         let middle = ["--".to_owned(), address];
         let args = args(flags.into_iter().chain(middle).chain(rest));
         let call = Call {

@@ -32,6 +32,9 @@ pub fn failed(doing: impl Into<String>, error: WorkspaceError) -> StepError {
             E::IsDirectory { .. } => StepError::config(doing).hint("Give the path of a file in it"),
             E::Submodule { .. } => StepError::config(doing)
                 .hint("Clone the submodule's repository as a checkout of its own"),
+            E::TagExists { .. } => StepError::refused(doing)
+                .hint("Give it another name, or set `force: true` to make it anew"),
+            E::NoCommits { .. } => StepError::config(doing).hint("Commit something first"),
             E::NotCheckout { .. } => {
                 StepError::config(doing).hint("Give the path of a git-clone checkout")
             }

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     engine::{
-        step::{Class, Found, Outcome, Revision, Step, StepCx, StepError},
+        step::{Class, Found, Origin, Outcome, Revision, Step, StepCx, StepError},
         workspace::{Checkout, Mount},
     },
     git::path::RepoPath,
@@ -53,6 +53,8 @@ struct Config {
     repo_url: String,
     checkout: Vec<Entry>,
     author: Option<AuthorConfig>,
+    #[serde(default, rename = "insecureSkipTLSVerify")]
+    skips_tls: bool,
     #[serde(default)]
     blobless: bool,
 }
@@ -116,19 +118,8 @@ impl Entry {
 /// What the shape cannot say: names and places are taken once, and what is not done is not silently left out.
 fn check_together(config: &Value) -> Vec<String> {
     let mut problems = Vec::new();
-    for (field, instead) in [
-        (
-            "recurseSubmodules",
-            "clone the submodule's repository as a checkout of its own",
-        ),
-        (
-            "insecureSkipTLSVerify",
-            "set http.<url>.sslCAInfo or http.<url>.sslVerify in git's own configuration",
-        ),
-    ] {
-        if config.get(field) == Some(&Value::Bool(true)) {
-            problems.push(format!("{field}: is not supported: {instead}"));
-        }
+    if config.get("recurseSubmodules") == Some(&Value::Bool(true)) {
+        problems.push("recurseSubmodules: is not supported: clone the submodule's repository as a checkout of its own".to_owned());
     }
     let (mut names, mut paths) = (BTreeMap::new(), BTreeMap::new());
     let checkouts = config
@@ -223,7 +214,11 @@ impl Step for GitClone {
             paths.push(path);
             revisions.push(entry.revision(&field)?);
         }
-        let found = cx.repositories.find(&config.repo_url, &revisions).await?;
+        let origin = Origin {
+            url: &config.repo_url,
+            skips_tls: config.skips_tls,
+        };
+        let found = cx.repositories.find(origin, &revisions).await?;
         if found.len() != revisions.len() {
             return Err(StepError::errored(format!(
                 "{} revisions of {} were asked for and {} found",
@@ -249,6 +244,7 @@ impl Step for GitClone {
             checkouts.push(Checkout {
                 path,
                 repo_url: config.repo_url.clone(),
+                skips_tls: config.skips_tls,
                 mirror: found.mirror,
                 branch: found.branch,
                 create: entry.create,

@@ -1,11 +1,14 @@
-//! `git-push`: brings a checkout's commits onto a branch. What it asks for is here; the queue before the branch, the
+//! `git-push`: brings a checkout's commits onto a branch, or one of its tags to the remote. What it asks for is here; the queue before the branch, the
 //! rebase and the replay are the engine's.
 
 use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::schema::{Object, Shape, some_text, text, typed, unless_empty};
+use super::{
+    git_tag,
+    schema::{Object, Shape, some_text, text, typed, unless_empty},
+};
 use crate::{
     engine::step::{Class, Plan, PushOrder, PushTarget, Step, StepError},
     git::branch::BranchName,
@@ -25,8 +28,9 @@ fn shape() -> Shape {
         .optional("generateTargetBranch", Shape::Flag)
         .optional("tag", text())
         .optional("force", Shape::Flag)
-        .optional("maxAttempts", Shape::Integer { min: Some(1) })
+        .optional("maxAttempts", Shape::Count)
         .optional("provider", Shape::OneOf(PROVIDERS))
+        .at_most_one(&["targetBranch", "generateTargetBranch", "tag"])
         .into()
 }
 
@@ -37,7 +41,9 @@ struct Config {
     #[serde(default, deserialize_with = "unless_empty")]
     target_branch: Option<String>,
     #[serde(default)]
-    generate_target_branch: bool,
+    generate_target_branch: Option<bool>,
+    #[serde(default, deserialize_with = "unless_empty")]
+    tag: Option<String>,
     #[serde(default)]
     force: bool,
     max_attempts: Option<f64>,
@@ -47,6 +53,9 @@ struct Config {
 
 impl Config {
     fn target(&self) -> Result<PushTarget, StepError> {
+        if let Some(tag) = &self.tag {
+            return Ok(PushTarget::Tag(git_tag::name(tag)?));
+        }
         Ok(match &self.target_branch {
             Some(name) => {
                 let branch: BranchName = name
@@ -54,7 +63,7 @@ impl Config {
                     .map_err(|error| StepError::config("targetBranch").because(error))?;
                 PushTarget::Branch(branch)
             }
-            None if self.generate_target_branch => PushTarget::Generated,
+            None if self.generate_target_branch == Some(true) => PushTarget::Generated,
             None => PushTarget::CheckedOut,
         })
     }
@@ -76,17 +85,12 @@ impl Step for GitPush {
 
     fn check(&self, config: &Value) -> Vec<String> {
         let mut problems = shape().check(config);
-        let set = |name: &str| match config.get(name) {
-            Some(Value::String(text)) => !text.is_empty(),
-            Some(Value::Bool(flag)) => *flag,
-            _ => false,
-        };
-        if set("tag") {
-            problems.push("tag: pushing a tag is not supported yet".to_owned());
-        }
-        if set("targetBranch") && set("generateTargetBranch") {
-            problems
-                .push("targetBranch: cannot be set together with generateTargetBranch".to_owned());
+        let tags = config
+            .get("tag")
+            .and_then(Value::as_str)
+            .is_some_and(|tag| !tag.is_empty());
+        if tags && config.get("force") == Some(&Value::Bool(true)) {
+            problems.push("force: cannot be set together with tag: tags are not moved".to_owned());
         }
         if problems.is_empty()
             && let Err(error) = typed::<Config>(config).and_then(|config| config.target())
@@ -140,6 +144,10 @@ mod tests {
             order(json!({"path": "out", "targetBranch": "", "generateTargetBranch": true})).target,
             PushTarget::Generated
         );
+        assert_eq!(
+            order(json!({"path": "out", "tag": "v1", "targetBranch": "", "generateTargetBranch": false})).target,
+            PushTarget::Tag("v1".parse().unwrap())
+        );
         let named = order(
             json!({"path": "out", "targetBranch": "env/a", "maxAttempts": 3.0, "force": true}),
         );
@@ -151,7 +159,12 @@ mod tests {
     fn what_cannot_be_is_named() {
         for (config, word) in [
             (json!({}), "path"),
-            (json!({"path": "x", "tag": "v1"}), "tag"),
+            (json!({"path": "x", "tag": "v1", "force": true}), "force"),
+            (json!({"path": "x", "tag": "-v1"}), "starts with a dash"),
+            (
+                json!({"path": "x", "targetBranch": "a", "tag": "v1"}),
+                "targetBranch and tag are given",
+            ),
             (
                 json!({"path": "x", "targetBranch": "a", "generateTargetBranch": true}),
                 "generateTargetBranch",

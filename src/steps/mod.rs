@@ -52,6 +52,12 @@ pub mod program;
 pub mod schema;
 pub mod tar;
 pub mod untar;
+pub mod git_tag;
+pub mod kustomize_set_image;
+mod objects;
+pub mod schema;
+pub mod set_freight_alias;
+pub mod set_metadata;
 pub mod wait_for_approval;
 pub mod yaml;
 pub mod yaml_parse;
@@ -110,6 +116,10 @@ pub fn registry() -> BuiltIn {
         .with(kustomize_set_image::KustomizeSetImage)
         .with(tar::Tar)
         .with(untar::Untar)
+        .with(git_tag::GitTag)
+        .with(kustomize_set_image::KustomizeSetImage)
+        .with(set_freight_alias::SetFreightAlias)
+        .with(set_metadata::SetMetadata)
         .with(wait_for_approval::WaitForApproval)
         .with(yaml_parse::YamlParse)
         .with(yaml_merge::YamlMerge)

@@ -394,3 +394,41 @@ async fn a_tag_or_commit_that_is_not_there_is_named() {
         assert!(status.message.contains(said), "{}", status.message);
     }
 }
+
+/// Certificates go unchecked for the checkout that says so and its pushes, and for nobody else.
+#[tokio::test(flavor = "multi_thread")]
+async fn any_certificate_will_do_for_one_checkout_alone() {
+    for skips in [true, false] {
+        let mut world = World::new();
+        let remote = world.repository("config", &[("README", "hello\n")]);
+        let (program, log) = (
+            world.dir.path().join("git-logged"),
+            world.dir.path().join("log"),
+        );
+        let script = format!(
+            "#!/bin/sh\necho \"$*\" >> {}\nexec git \"$@\"\n",
+            log.display()
+        );
+        std::fs::write(&program, script).unwrap();
+        let runs = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(&program, runs).unwrap();
+        world.git_program = program;
+        let mut steps = write_and_push(&remote, "a", "x");
+        steps[0]["config"]["insecureSkipTLSVerify"] = json!(skips);
+        world.stage("test", &steps);
+        let name = world.promote("test", 1);
+        world.run().await;
+        assert_eq!(
+            world.promotion(&name).status.phase,
+            Phase::Succeeded,
+            "{:#?}",
+            world.steps(&name)
+        );
+        let log = std::fs::read_to_string(log).unwrap();
+        let remote_calls: Vec<&str> = log.lines().filter(|line| line.contains(&remote)).collect();
+        assert!(remote_calls.len() >= 2, "{log}");
+        for call in remote_calls {
+            assert_eq!(call.contains("-c http.sslVerify=false"), skips, "{call}");
+        }
+    }
+}

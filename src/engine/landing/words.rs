@@ -2,9 +2,12 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Cargo, web};
+use super::{cargo::Cargo, web};
 use crate::{
-    engine::step::{PushOrder, StepError},
+    engine::{
+        step::{PushOrder, StepError},
+        workspace::Mount,
+    },
     git::{
         branch::BranchName,
         id::CommitId,
@@ -63,10 +66,7 @@ pub fn output_of(
     output.insert("branch".into(), json!(cargo.branch));
     if let Some(head) = head {
         output.insert("commit".into(), json!(head));
-        let url: Option<RepoUrl> = cargo.mount.repo_url.parse().ok();
-        if let Some(link) =
-            url.and_then(|url| web::commit_url(&url.normalised(), order.provider.as_deref(), head))
-        {
+        if let Some(link) = commit_link(&cargo.mount, order, head) {
             output.insert("commitURL".into(), json!(link));
         }
     }
@@ -74,6 +74,12 @@ pub fn output_of(
         output.insert("attempts".into(), json!(landed.attempts));
     }
     output
+}
+
+/// The web page of a commit of a checkout's repository, where there is one that is known.
+pub fn commit_link(mount: &Mount, order: &PushOrder, commit: &CommitId) -> Option<String> {
+    let url: RepoUrl = mount.repo_url.parse().ok()?;
+    web::commit_url(&url.normalised(), order.provider.as_deref(), commit)
 }
 
 /// What came of it.

@@ -1,5 +1,5 @@
 //! A cluster in memory that is stricter than the real one: every status write must name the version that it is
-//! based on (Freight excepted, whose writes must commute), nulls may not be stored, unknown status keys are errors.
+//! based on (the keeper's entries in Freight excepted, whose writes must commute), nulls may not be stored, unknown status keys are errors.
 
 use std::{
     collections::BTreeMap,
@@ -19,6 +19,9 @@ use crate::kargo::ProjectName;
 
 type Hook = Box<dyn Fn(&Key, &Value) + Send + Sync>;
 
+/// What is answered instead.
+pub type Answer = fn(&Key) -> PortError;
+
 #[derive(Default)]
 pub struct Fake {
     objects: Mutex<BTreeMap<Key, Value>>,
@@ -30,6 +33,10 @@ pub struct Fake {
     pub history: Mutex<Vec<(String, Value)>>,
     /// While set, every call fails as if the network were away.
     pub away: AtomicBool,
+    /// Every patch that was taken, also one that changed nothing.
+    pub patches: Mutex<Vec<(Key, Value)>>,
+    /// Answers to the next patches of a kind's part, instead of doing them.
+    pub answers: Mutex<Vec<(Kind, Part, Answer)>>,
     /// Refuse statuses larger than this.
     pub status_max: Option<usize>,
     on_write: Mutex<Option<Hook>>,
@@ -158,12 +165,21 @@ impl Port for Fake {
 
     async fn patch(&self, key: &Key, part: Part, patch: Value) -> Result<Value, PortError> {
         self.reachable("patching")?;
+        {
+            let mut answers = self.answers.lock().unwrap();
+            let of = |(kind, at, _): &(Kind, Part, Answer)| *kind == key.kind && *at == part;
+            if let Some(position) = answers.iter().position(of) {
+                return Err(answers.remove(position).2(key));
+            }
+        }
         let mut objects = self.objects.lock().unwrap();
         let Some(old) = objects.get(key) else {
             return Err(PortError::Gone { key: key.clone() });
         };
         let based_on = patch.pointer("/metadata/resourceVersion").cloned();
-        if key.kind == Kind::Freight {
+        // What is replaced as a whole rests on what was read; the Stages' entries are each their own.
+        let commutes = part == Part::Status && patch.pointer("/status/metadata").is_none();
+        if key.kind == Kind::Freight && commutes {
             assert!(
                 based_on.is_none(),
                 "writes to Freight must commute: {patch}"
@@ -177,6 +193,10 @@ impl Port for Fake {
         if based_on.is_some_and(|version| version != old["metadata"]["resourceVersion"]) {
             return Err(PortError::Conflict { key: key.clone() });
         }
+        self.patches
+            .lock()
+            .unwrap()
+            .push((key.clone(), patch.clone()));
         let mut new = old.clone();
         match part {
             Part::Status => {

@@ -93,6 +93,7 @@ impl Trial<'_> {
             repositories: self.repositories,
             fetched: &self.fetched,
             earlier: self.earlier.as_ref(),
+            port: self.patient.then_some(&*self.course.tools.port),
         };
         let running = AssertUnwindSafe(self.kind.run(cx, self.config)).catch_unwind();
         running.await.unwrap_or_else(|panic| {

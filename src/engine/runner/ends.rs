@@ -128,9 +128,9 @@ impl Runner {
             &request.actor
         };
         let mut message = format!("Promotion terminated by {by}");
-        if let Some(branch) = self.pushing.branch() {
+        if let Some(target) = self.pushing.target() {
             message.push_str(&format!(
-                "; its push to {branch} was under way and may still land"
+                "; its push to {target} was under way and may still land"
             ));
         }
         let sent = self.ledger.journal.steps.iter();

@@ -2,15 +2,13 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::git::branch::BranchName;
-
 /// Shared between the run and whoever wants to end it.
 #[derive(Clone, Debug, Default)]
 pub(in crate::engine) struct Pushing(Arc<Mutex<State>>);
 
 #[derive(Debug, Default)]
 struct State {
-    to: Option<BranchName>,
+    to: Option<String>,
     called_back: bool,
 }
 
@@ -19,13 +17,18 @@ impl Pushing {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes the branch that a push is under way to; none once there is an answer.
-    pub fn set(&self, to: Option<&BranchName>) {
-        self.state().to = to.cloned();
+    /// Notes the branch or tag that a push is under way to.
+    pub fn begin(&self, to: &impl ToString) {
+        self.state().to = Some(to.to_string());
     }
 
-    /// The branch, while nobody knows whether it will land.
-    pub fn branch(&self) -> Option<BranchName> {
+    /// There is an answer, or no push yet.
+    pub fn end(&self) {
+        self.state().to = None;
+    }
+
+    /// The branch or tag, while nobody knows whether it will land.
+    pub fn target(&self) -> Option<String> {
         self.state().to.clone()
     }
 

@@ -77,7 +77,7 @@ impl Runner {
         let remotes = Remotes::new(&self.course.tools, &self.course.project);
         let mut there = Vec::new();
         for mount in &state.mounts {
-            let (mirror, key) = remotes.open(&mount.repo_url).await?;
+            let (mirror, key) = remotes.open(mount.origin()).await?;
             if key != mount.mirror {
                 self.rename(&mount.mirror, &key);
             }
@@ -123,7 +123,7 @@ impl Runner {
         let state = self.ledger.journal.workspace.clone().unwrap_or_default();
         let remotes = Remotes::new(&self.course.tools, &self.course.project);
         for mount in &state.mounts {
-            let (mirror, key) = remotes.open(&mount.repo_url).await?;
+            let (mirror, key) = remotes.open(mount.origin()).await?;
             self.bring(&mirror, &key).await?;
         }
         match replay(&self.course, &self.past(), at, None).await {
@@ -193,7 +193,9 @@ fn ids_of(mount: &Mount) -> Vec<&str> {
         .iter()
         .chain(&mount.base)
         .map(crate::git::id::CommitId::as_str);
+    let tags = mount.tags.values().map(|tag| tag.id.as_str());
+    let elsewhere = mount.elsewhere.iter().map(crate::git::id::CommitId::as_str);
     let empty = crate::git::id::TreeId::empty();
     let tree = (mount.tree != empty).then_some(mount.tree.as_str());
-    commits.chain(tree).collect()
+    commits.chain(tags).chain(elsewhere).chain(tree).collect()
 }

@@ -102,7 +102,12 @@ impl Shape {
     pub fn takes_text(&self) -> bool {
         matches!(
             self,
-            Self::Text { .. } | Self::OneOf(_) | Self::Scalar | Self::Any | Self::Free
+            Self::Text { .. }
+                | Self::OneOf(_)
+                | Self::Scalar
+                | Self::Any
+                | Self::Free
+                | Self::Filled
         )
     }
 
@@ -110,11 +115,11 @@ impl Shape {
         match self {
             Self::Text { .. } | Self::OneOf(_) => "string",
             Self::Flag => "boolean",
-            Self::Integer { .. } => "integer",
+            Self::Integer { .. } | Self::Count => "integer",
             Self::Scalar => "string, number, boolean or null",
             Self::Any => "anything",
             Self::List { .. } => "array",
-            Self::Object(_) | Self::Free => "object",
+            Self::Object(_) | Self::Free | Self::Filled => "object",
         }
     }
 
@@ -123,7 +128,7 @@ impl Shape {
         match self {
             Self::Any => true,
             Self::Scalar => !matches!(kind, "array" | "object"),
-            Self::Integer { .. } => matches!(kind, "integer" | "number"),
+            Self::Integer { .. } | Self::Count => matches!(kind, "integer" | "number"),
             other => other.expected() == kind,
         }
     }
@@ -205,9 +210,10 @@ impl Checker {
             (Shape::OneOf(names), Value::String(_)) => {
                 let quoted: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
                 let all = quoted.join(", ");
+                let here = self.at.join(".");
                 self.say(
                     Trouble::Value,
-                    format!("must be one of the following: {all}"),
+                    format!("{here} must be one of the following: {all}"),
                 );
             }
             (Shape::Integer { min }, Value::Number(number)) if whole(number).is_some() => {
@@ -218,6 +224,20 @@ impl Checker {
                         Trouble::Value,
                         format!("Must be greater than or equal to {min}"),
                     );
+                }
+            }
+            (Shape::Count, Value::Number(number)) if whole(number).is_some() => {
+                if whole(number).is_some_and(|number| number < 1.0) {
+                    self.say(Trouble::Value, "Must be greater than or equal to 1");
+                }
+                if whole(number).is_some_and(|number| number > f64::from(i32::MAX)) {
+                    let most = "Must be less than or equal to 2.147483647e+09";
+                    self.say(Trouble::Value, most);
+                }
+            }
+            (Shape::Filled, Value::Object(fields)) => {
+                if fields.is_empty() {
+                    self.say(Trouble::Value, "Must have at least 1 properties");
                 }
             }
             (Shape::List { of, min }, Value::Array(items)) => {
@@ -291,7 +311,7 @@ impl Checker {
 
     fn choice(&mut self, choice: &Choice, fields: &Map<String, Value>) {
         let is_empty = |value: Option<&Value>| {
-            matches!(value, None | Some(Value::Null)) || value == Some(&Value::from(""))
+            matches!(value, None | Some(Value::Null | Value::Bool(false))) || value == Some(&Value::from(""))
         };
         // An expression may come to an empty text, which counts as not set.
         let undecided = |name: &&'static str| {

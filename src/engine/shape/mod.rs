@@ -43,6 +43,10 @@ pub enum Shape {
     Object(Object),
     /// An object with any fields.
     Free,
+    /// An object with any fields, and at least one.
+    Filled,
+    /// A whole number from 1 to the largest of 32 bits.
+    Count,
 }
 
 /// The fields of an object.
@@ -59,7 +63,7 @@ struct Field {
     required: bool,
 }
 
-/// Fields of which only one may be set. Kargo's idiom: an empty text or null counts as not set.
+/// Fields of which only one may be set. Kargo's idiom: an empty text, false or null counts as not set.
 #[derive(Clone, Debug)]
 struct Choice {
     names: &'static [&'static str],

@@ -39,7 +39,7 @@ fn every_problem_names_its_field() {
         ),
         (
             json!({"path": "p", "how": "c"}),
-            vec!["how: must be one of the following: \"a\", \"b\""],
+            vec!["how: how must be one of the following: \"a\", \"b\""],
         ),
         (
             json!({"path": null}),

@@ -1,5 +1,7 @@
 //! Checkouts: mount, clear, commit, and move onto what was landed.
 
+use std::collections::BTreeMap;
+
 use super::{
     MirrorKey, MirrorPaths, Mount, Owner, Workspace, WorkspaceError, dotfiles::Committable,
     open_mirror,
@@ -20,6 +22,8 @@ pub struct Checkout {
     pub path: RepoPath,
     /// The repository as the step wrote it.
     pub repo_url: String,
+    /// Whether any certificate of its host will do.
+    pub skips_tls: bool,
     /// The mirror that has `base`.
     pub mirror: MirrorKey,
     /// None for a commit or tag.
@@ -74,6 +78,7 @@ impl Workspace {
         let Checkout {
             path,
             repo_url,
+            skips_tls,
             mirror,
             branch,
             create,
@@ -88,12 +93,15 @@ impl Workspace {
         self.state.mounts.push(Mount {
             path,
             repo_url,
+            skips_tls,
             mirror,
             branch,
             create,
             author,
             base,
             commits: Vec::new(),
+            tags: BTreeMap::new(),
+            elsewhere: None,
             tree,
             access,
         });
@@ -133,7 +141,7 @@ impl Workspace {
             })
     }
 
-    fn checkout_at(&mut self, path: &RepoPath) -> Result<usize, WorkspaceError> {
+    pub(super) fn checkout_at(&mut self, path: &RepoPath) -> Result<usize, WorkspaceError> {
         let place = self.resolve(path, true)?.place;
         match place.owner {
             Owner::Mount(at) if place.path.is_root() => Ok(at),
@@ -201,6 +209,7 @@ impl Workspace {
             })?;
         if let Some(mount) = self.state.mounts.get_mut(at) {
             mount.commits.push(made.clone());
+            mount.elsewhere = None;
         }
         Ok(CommitOutcome::Made { id: made, files })
     }
@@ -209,6 +218,7 @@ impl Workspace {
     /// written yet. Files changed since the last commit are carried along where `head` did not touch them.
     pub fn landed(&mut self, path: &RepoPath, head: &CommitId) -> Result<(), WorkspaceError> {
         let at = self.checkout_at(path)?;
+        let tags = self.tags_with(at, head)?;
         let owner = Owner::Mount(at);
         let now = self.tree(owner);
         let objects = self.opened(owner)?;
@@ -237,6 +247,8 @@ impl Workspace {
             *mount = Mount {
                 base: Some(head.clone()),
                 commits: Vec::new(),
+                tags,
+                elsewhere: None,
                 tree,
                 access: keep,
                 ..mount.clone()

@@ -106,6 +106,31 @@ pub enum WorkspaceError {
     /// Files could not be put into a real folder.
     #[error(transparent)]
     Folder(#[from] FolderError),
+    /// A tag of that name was made before.
+    #[error("the checkout at {path} has a tag {tag} already, at {commit}")]
+    TagExists {
+        /// The checkout.
+        path: String,
+        /// The tag's name.
+        tag: String,
+        /// What it names.
+        commit: String,
+    },
+    /// There is nothing that a tag could name.
+    #[error("the checkout at {path} has no commits")]
+    NoCommits {
+        /// The checkout.
+        path: String,
+    },
+    /// No tag could be made.
+    #[error("cannot tag {path}")]
+    Tag {
+        /// The checkout.
+        path: String,
+        /// The name or object at fault.
+        #[source]
+        source: CommitError,
+    },
     /// An object could not be read or written.
     #[error(transparent)]
     Objects(#[from] ObjectsError),
@@ -118,6 +143,10 @@ impl WorkspaceError {
             Self::MirrorGone { .. } => true,
             Self::Objects(source)
             | Self::Commit {
+                source: CommitError::Objects(source),
+                ..
+            }
+            | Self::Tag {
                 source: CommitError::Objects(source),
                 ..
             } => source.is_absent(),

@@ -62,6 +62,7 @@ impl Bench {
         let checkout = Checkout {
             path: path(at),
             repo_url: format!("https://example.com/{name}.git"),
+            skips_tls: false,
             mirror: name.parse().unwrap(),
             branch: Some("main".parse().unwrap()),
             create: base.is_none(),

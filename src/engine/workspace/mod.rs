@@ -14,6 +14,7 @@ pub mod folder;
 mod resolve;
 mod state;
 mod store;
+mod tags;
 
 use std::collections::HashMap;
 
@@ -21,7 +22,8 @@ pub use changes::changes_between;
 pub use checkout::{Checkout, CommitOutcome, CommitRequest};
 pub use error::WorkspaceError;
 pub use export::{Exported, References};
-pub use state::{MirrorKey, MirrorPaths, Mount, Pinned, WorkspaceState};
+pub use state::{MirrorKey, MirrorPaths, Mount, Pinned, Tagged, WorkspaceState};
+pub use tags::TagWish;
 
 use resolve::{Owner, Place, Spot};
 use store::open_mirror;

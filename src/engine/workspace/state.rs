@@ -1,15 +1,16 @@
 //! The workspace as it is journalled: ids and paths, nothing that needs a repository to be opened.
 
-use std::path::PathBuf;
+use std::{collections::BTreeMap, path::PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::engine::step::Person;
+use crate::engine::step::{Origin, Person};
 use crate::git::{
     branch::BranchName,
-    id::{CommitId, TreeId},
+    id::{CommitId, TagId, TreeId},
     path::RepoPath,
     rebase::Access,
+    tag::TagName,
 };
 
 pub use crate::git::mirror::MirrorKey;
@@ -34,6 +35,9 @@ pub struct Mount {
     pub path: RepoPath,
     /// The repository as the clone step wrote it.
     pub repo_url: String,
+    /// Whether any certificate of its host will do.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub skips_tls: bool,
     /// The mirror that has its objects.
     pub mirror: MirrorKey,
     /// None for a checkout of a commit or tag.
@@ -51,6 +55,12 @@ pub struct Mount {
     /// Made on top of the base and not landed, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub commits: Vec<CommitId>,
+    /// Its tags, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tags: BTreeMap<TagName, Tagged>,
+    /// The head as it landed on a branch that is not this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub elsewhere: Option<CommitId>,
     /// The files as they are now, committed or not.
     pub tree: TreeId,
     /// What was read and written since the base.
@@ -58,7 +68,25 @@ pub struct Mount {
     pub access: Access,
 }
 
+/// A tag that was made in a checkout.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Tagged {
+    /// The tag's own object.
+    pub id: TagId,
+    /// What it names.
+    pub commit: CommitId,
+}
+
 impl Mount {
+    /// The repository, and how it is spoken to.
+    pub fn origin(&self) -> Origin<'_> {
+        Origin {
+            url: &self.repo_url,
+            skips_tls: self.skips_tls,
+        }
+    }
+
     /// The last commit: ours, or the base; none on a branch without commits.
     pub fn head(&self) -> Option<&CommitId> {
         self.commits.last().or(self.base.as_ref())
@@ -70,7 +98,7 @@ impl Mount {
 pub struct Pinned {
     /// The mirror that it is in.
     pub mirror: MirrorKey,
-    /// A commit or a tree.
+    /// A commit, a tree or a tag.
     pub id: String,
 }
 
@@ -82,9 +110,12 @@ impl WorkspaceState {
             let bulk: Vec<&str> = mount.access.bulk().map(|(_, tree)| tree.as_str()).collect();
             let head = mount.head().map(CommitId::as_str);
             let base = mount.base.as_ref().map(CommitId::as_str);
-            let ids = [Some(mount.tree.as_str()), head, base]
+            let elsewhere = mount.elsewhere.as_ref().map(CommitId::as_str);
+            let tags = mount.tags.values().map(|tag| tag.id.as_str());
+            let ids = [Some(mount.tree.as_str()), head, base, elsewhere]
                 .into_iter()
                 .flatten()
+                .chain(tags)
                 .chain(bulk);
             ids.filter(|id| *id != TreeId::empty().as_str())
                 .map(|id| Pinned {

@@ -149,8 +149,8 @@ async fn attempt(
         .push(
             mirror.path(),
             &Push {
-                branch,
-                head,
+                target: branch.full_ref(),
+                object: head.as_str(),
                 expected,
             },
         )

@@ -3,7 +3,7 @@
 //! One queue per (repository, branch). While a push is under way the next batch gathers; a batch is
 //! placed in a chain, one member on the other, and pushed once, stating the tip that it was built on.
 //! Files: `queue` (who waits, who goes next), `round` (one batch, one push), `chain` (placing),
-//! `outcome` (what the answer means for each member), `force` (pushes that overwrite), `fact` (has it landed?).
+//! `outcome` (what the answer means for each member), `force` (pushes that overwrite), `tag` (tags, which are made once), `fact` (has it landed?).
 //!
 //! Nothing here knows rebase or promotions: a [`Member`] puts itself onto a tip.
 
@@ -31,10 +31,12 @@ mod force;
 mod outcome;
 mod queue;
 mod round;
+mod tag;
 
 pub use fact::already_landed;
 pub use force::ForceRequest;
 use queue::{Queue, QueueKey, Ticket};
+pub use tag::{TagError, TagRequest, Tagged};
 
 /// Somebody's commits on their way to a branch.
 #[async_trait]

@@ -46,8 +46,8 @@ pub async fn run(queue: &Queue, batch: Vec<Entry>) {
         RemoteTip::Absent => Expected::Absent,
     };
     let push = Push {
-        branch: &branch,
-        head: &head,
+        target: branch.full_ref(),
+        object: head.as_str(),
         expected,
     };
     let answer = send(&mirror, &push, &chain).await;

@@ -6,7 +6,8 @@ use super::{FetchError, Mirror, MirrorError, RemoteTip, blocking, book, incoming
 use crate::git::{
     branch::BranchName,
     id::CommitId,
-    transport::{RemoteError, Trouble, local_ref},
+    tag::TagName,
+    transport::{RemoteError, RemoteTag, Trouble, local_ref},
 };
 
 /// How often one fetch sorts out missing branches or damage before it gives up.
@@ -164,12 +165,17 @@ impl Mirror {
     }
 
     /// The commit of a tag, brought here; `None` where the remote has no such tag.
-    pub async fn fetch_tag(&self, tag: &str) -> Result<Option<CommitId>, FetchError> {
-        let Some(id) = self.remote.tag(&self.path, tag).await? else {
+    pub async fn fetch_tag(&self, tag: &TagName) -> Result<Option<CommitId>, FetchError> {
+        let Some(RemoteTag { commit, .. }) = self.remote_tag(tag).await? else {
             return Ok(None);
         };
-        self.fetch_single(&id, &format!("refs/tags/{tag}")).await?;
-        Ok(Some(id))
+        self.fetch_single(&commit, &tag.full_ref()).await?;
+        Ok(Some(commit))
+    }
+
+    /// Where the remote's tag of that name is now; nothing is brought here.
+    pub async fn remote_tag(&self, tag: &TagName) -> Result<Option<RemoteTag>, RemoteError> {
+        self.remote.tag(&self.path, tag).await
     }
 
     /// A commit by its id, brought here if it is not. Servers may refuse what no branch or tag is at.

@@ -51,13 +51,12 @@ const SETTLED_FOR: Duration = Duration::from_secs(10);
 pub struct MirrorKey(String);
 
 impl MirrorKey {
-    fn of(url: &RepoUrl, credential: &Credential) -> Self {
+    fn of(url: &RepoUrl, credential: &Credential, skips_tls: bool) -> Self {
         let mut hash = Sha256::new();
-        for part in [
-            url.normalised().as_str(),
-            credential.scope().as_str(),
-            url.user_info(),
-        ] {
+        let (address, scope) = (url.normalised(), credential.scope());
+        let mut parts = vec![address.as_str(), scope.as_str(), url.user_info()];
+        parts.extend(skips_tls.then_some("any certificate"));
+        for part in parts {
             hash.update(part.len().to_be_bytes());
             hash.update(part);
         }
@@ -219,7 +218,17 @@ impl Mirrors {
         url: &RepoUrl,
         credential: &Credential,
     ) -> Result<Arc<Mirror>, MirrorError> {
-        let key = MirrorKey::of(url, credential);
+        self.mirror_by(url, credential, false).await
+    }
+
+    /// The same, if `skips_tls` another one that takes any certificate: what came from an unproven host is kept apart.
+    pub async fn mirror_by(
+        &self,
+        url: &RepoUrl,
+        credential: &Credential,
+        skips_tls: bool,
+    ) -> Result<Arc<Mirror>, MirrorError> {
+        let key = MirrorKey::of(url, credential, skips_tls);
         let mut opened = self.opened.lock().await;
         if let Some(mirror) = opened.get(&key) {
             return Ok(Arc::clone(mirror));
@@ -237,7 +246,8 @@ impl Mirrors {
             credential.clone(),
             keys,
             &self.ssh,
-        );
+        )
+        .skipping_tls_checks(skips_tls);
         let mirror = Arc::new(Mirror::new(path, key.clone(), remote, notes));
         opened.insert(key, Arc::clone(&mirror));
         Ok(mirror)

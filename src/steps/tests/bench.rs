@@ -13,8 +13,8 @@ use super::tw::{
     engine::{
         fetched::Fetched,
         step::{
-            Around, Files, Found, Outcome, Person, Registry, Repositories, Revision, StepCx,
-            StepError,
+            Around, Files, Found, Origin, Outcome, Person, Registry, Repositories, Revision,
+            StepCx, StepError,
         },
         workspace::{Kind, MirrorKey, MirrorPaths, Workspace, WorkspaceState},
     },
@@ -23,6 +23,7 @@ use super::tw::{
         id::{CommitId, TreeId},
         objects::Objects,
         path::RepoPath,
+        tag::TagName,
         tree::{Mode, Node, edit::Edits},
     },
     kargo::artifact::FreightCollection,
@@ -50,7 +51,12 @@ pub struct Remotes {
 
 #[async_trait]
 impl Repositories for Remotes {
-    async fn find(&self, url: &str, revisions: &[Revision]) -> Result<Vec<Found>, StepError> {
+    async fn find(
+        &self,
+        origin: Origin<'_>,
+        revisions: &[Revision],
+    ) -> Result<Vec<Found>, StepError> {
+        let url = origin.url;
         self.asked.lock().unwrap().push(url.to_owned());
         let branches = self.branches.lock().unwrap();
         let branch = |name: &str| branches.get(&(url.to_owned(), name.to_owned())).cloned();
@@ -70,6 +76,11 @@ impl Repositories for Remotes {
                 commit,
             })
             .collect())
+    }
+
+    async fn has_tag(&self, origin: Origin<'_>, tag: &TagName) -> Result<bool, StepError> {
+        let there = self.branches.lock().unwrap();
+        Ok(there.contains_key(&(origin.url.to_owned(), tag.to_string())))
     }
 }
 
@@ -129,6 +140,7 @@ impl Bench {
             repositories: &self.remotes,
             fetched: &self.fetched,
             earlier: None,
+            port: None,
         };
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()

@@ -138,14 +138,17 @@ fn what_a_clone_does_not_do_is_said() {
             .extend(extra.as_object().unwrap().clone());
         config
     };
-    for field in ["recurseSubmodules", "insecureSkipTLSVerify"] {
-        let problems = bench.check("git-clone", &config(json!({field: true})));
-        assert!(
-            problems.len() == 1 && problems[0].starts_with(field),
-            "{problems:?}"
-        );
+    let problems = bench.check("git-clone", &config(json!({"recurseSubmodules": true})));
+    assert!(
+        problems.len() == 1 && problems[0].starts_with("recurseSubmodules"),
+        "{problems:?}"
+    );
+    for fine in [
+        json!({"recurseSubmodules": false}),
+        json!({"insecureSkipTLSVerify": true}),
+    ] {
         assert_eq!(
-            bench.check("git-clone", &config(json!({field: false}))),
+            bench.check("git-clone", &config(fine)),
             Vec::<String>::new()
         );
     }
@@ -295,4 +298,60 @@ fn a_message_of_blanks_is_refused() {
         said.contains("src") && said.contains("message is empty"),
         "{said}"
     );
+}
+
+#[test]
+fn a_tag_names_the_head_and_is_made_once() {
+    let (mut bench, head) = cloned();
+    let tag = |name: &str| json!({"path": "./src", "tag": name, "message": "m"});
+    let made = bench.run("git-tag", &tag("v1")).unwrap();
+    assert_eq!(Value::Object(made.output), json!({"commit": head}));
+    let id = bench.files.state.mounts[0]
+        .tags
+        .values()
+        .next()
+        .unwrap()
+        .id
+        .clone();
+    let pinned = bench.files.state.pinned();
+    assert!(pinned.iter().any(|pin| pin.id == id.as_str()), "{pinned:?}");
+
+    let said = bench.refused("git-tag", &tag("v1"));
+    assert!(
+        said.contains("has a tag v1 already") && said.contains("force"),
+        "{said}"
+    );
+    bench.put("src/values.yaml", "tag: v2\n");
+    bench
+        .run("git-commit", &json!({"path": "src", "message": "m"}))
+        .unwrap();
+    let mut again = tag("v1");
+    again["force"] = json!(true);
+    let moved = bench.run("git-tag", &again).unwrap();
+    assert_ne!(moved.output["commit"], head);
+
+    let said = bench.refused(
+        "git-tag",
+        &json!({"path": "./src/dir", "tag": "v2", "message": "m"}),
+    );
+    assert!(said.contains("checkout"), "{said}");
+    // Known to the remote.
+    bench.branch(A, "v9", &[]);
+    let said = bench.refused("git-tag", &tag("v9"));
+    assert!(said.contains(A) && said.contains("v9"), "{said}");
+    bench
+        .run("git-clone", &json!({"repoURL": A, "checkout": [{"path": "new", "branch": "fresh", "create": true}]}))
+        .unwrap();
+    let said = bench.refused(
+        "git-tag",
+        &json!({"path": "new", "tag": "v2", "message": "m"}),
+    );
+    assert!(said.contains("has no commits"), "{said}");
+    for bad in ["-d", "a..b", "a b", "x.lock"] {
+        let problems = bench.check("git-tag", &tag(bad));
+        assert!(
+            problems.iter().any(|problem| problem.contains(bad)),
+            "{problems:?}"
+        );
+    }
 }

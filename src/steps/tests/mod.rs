@@ -10,6 +10,7 @@ pub mod server;
 mod yaml;
 mod paths;
 mod programs;
+mod objects;
 
 use super::*;
 use crate as tw;
@@ -34,6 +35,7 @@ fn every_step_kind_and_its_class() {
         ("git-clone", Class::Workspace),
         ("git-commit", Class::Workspace),
         ("git-push", Class::AskableEffect),
+        ("git-tag", Class::Workspace),
         ("helm-template", Class::Workspace),
         ("helm-update-chart", Class::Fetch),
         ("http", Class::UnknowableEffect),
@@ -42,6 +44,8 @@ fn every_step_kind_and_its_class() {
         ("json-update", Class::Workspace),
         ("kustomize-build", Class::Workspace),
         ("kustomize-set-image", Class::Workspace),
+        ("set-freight-alias", Class::AskableEffect),
+        ("set-metadata", Class::AskableEffect),
         ("tar", Class::Workspace),
         ("toml-parse", Class::Workspace),
         ("toml-update", Class::Workspace),
