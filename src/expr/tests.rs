@@ -2,5 +2,6 @@
 
 mod language;
 mod limits;
+mod oracle;
 mod peer;
 mod peer_kargo;
