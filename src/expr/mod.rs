@@ -3,6 +3,7 @@
 //! | file | what it does |
 //! | --- | --- |
 //! | [`parse`], `lexer`, `parser`, `ast` | text to a tree, with limits so that no input can exhaust the stack |
+//! | `check` | mistakes that show before anything runs, by the types of literals and functions |
 //! | [`value`] | what an expression can see and give |
 //! | `eval`, `ops`, `access` | running a tree within budgets of memory and steps |
 //! | `builtins` | one table of the language's own functions |
@@ -35,6 +36,7 @@ pub mod value;
 mod access;
 mod ast;
 mod builtins;
+mod check;
 mod eval;
 mod go;
 mod lexer;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use regex::Regex;
 
 use super::super::ast::{Binary, Node, Operation};
-use super::super::go;
+use super::super::go::pattern;
 use super::super::ops;
 use super::super::value::Value;
 use super::{Evaluated, Machine, Stop, at, fault};
@@ -117,12 +117,7 @@ impl Machine<'_> {
             return Ok(regex.clone());
         }
         self.budget.spend(PATTERN_STEPS)?;
-        let regex = Regex::new(&go::pattern::translate(&pattern)).map_err(|why| {
-            let text = why.to_string();
-            let last = text.lines().last().unwrap_or_default();
-            let reason = last.strip_prefix("error: ").unwrap_or(last);
-            format!("error parsing regexp: {reason}: `{pattern}`")
-        })?;
+        let regex = pattern::compile(&pattern)?;
         self.patterns.insert(pattern, regex.clone());
         Ok(regex)
     }
