@@ -3,7 +3,7 @@
 //! | file | what it does |
 //! | --- | --- |
 //! | [`parse`], `lexer`, `parser`, `ast` | text to a tree, with limits so that no input can exhaust the stack |
-//! | `check` | mistakes that show before anything runs, by the types of literals and functions |
+//! | `check`, `simplify` | mistakes that show before anything runs, by the types of literals and functions; what needs no running |
 //! | [`value`] | what an expression can see and give |
 //! | `eval`, `ops`, `access` | running a tree within budgets of memory and steps |
 //! | `builtins` | one table of the language's own functions |
@@ -43,6 +43,7 @@ mod lexer;
 mod ops;
 mod parser;
 mod program;
+mod simplify;
 
 pub use env::{Env, Host, HostError};
 pub use error::{EvalError, ParseError, Place, Span};

@@ -153,6 +153,10 @@ func encode(out *bytes.Buffer, value any) {
 	reflected := reflect.ValueOf(value)
 	switch reflected.Kind() {
 	case reflect.Slice, reflect.Array:
+		if reflected.Kind() == reflect.Slice && reflected.IsNil() {
+			tagged(out, "$nil", reflected.Type().String())
+			return
+		}
 		out.WriteByte('[')
 		for at := range reflected.Len() {
 			if at > 0 {

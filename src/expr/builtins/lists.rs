@@ -47,16 +47,24 @@ pub(super) fn get(call: &mut Call<'_, '_>) -> Given {
     let (target, key) = (call.argument(0), call.argument(1));
     match target {
         // Even where `[]` would read it as "".
-        Value::Map(map) => Ok(Key::from_value(key)
-            .and_then(|key| map.entries().get(&key).cloned())
-            .unwrap_or(Value::Nil)),
+        Value::Map(map) => {
+            let key = access::map_key(map.kind(), key)?;
+            Ok(map.entries().get(&key).cloned().unwrap_or(Value::Nil))
+        }
+        Value::List(_) | Value::Str(_) | Value::Bytes(_) => {
+            let at = call.whole(1)?;
+            Ok(access::fetch(target, &Value::Int(at)).unwrap_or(Value::Nil))
+        }
         _ => Ok(access::fetch(target, key).unwrap_or(Value::Nil)),
     }
 }
 
 pub(super) fn take(call: &mut Call<'_, '_>) -> Given {
     let list = list(call, "take from")?;
-    let count = call.count(1)?;
+    let count = match call.argument(1) {
+        Value::Int(count) | Value::Duration(count) => *count,
+        other => return Err(format!("cannot take {} elements", other.type_name()).into()),
+    };
     let count = usize::try_from(count)
         .map_err(|_| format!("cannot take {count} elements"))?
         .min(list.items().len());

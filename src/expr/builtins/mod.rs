@@ -94,14 +94,11 @@ impl<'c> Call<'c, '_> {
         }
     }
 
-    /// A count. Numbers from JSON and vars are floats, so whole ones count as ints here.
-    pub fn count(&self, at: usize) -> Result<i64, Trouble> {
-        match self.argument(at) {
-            Value::Float(number) if number.is_finite() && number.fract() == 0.0 => {
-                Ok(ops::truncate(*number))
-            }
-            _ => self.int(at),
-        }
+    /// A number cut to an int, as counts are read.
+    pub fn whole(&self, at: usize) -> Result<i64, Trouble> {
+        let value = self.argument(at);
+        ops::as_int(value)
+            .ok_or_else(|| format!("invalid operation: int({})", value.type_name()).into())
     }
 
     pub fn wrong_type(&self, at: usize, wanted: &str) -> Trouble {
@@ -221,6 +218,17 @@ static BUILTINS: [Builtin; 71] = [
     plain("bitshr", numbers::bitshr),
     plain("bitushr", numbers::bitushr),
 ];
+
+static FIND_OR_FAIL: [Builtin; 2] = [
+    predicate("find", 2, 2, predicates::find_or_fail),
+    predicate("findLast", 2, 2, predicates::find_last_or_fail),
+];
+
+/// The first, or the last, item that passes; an error where there is none.
+pub(super) fn find_or_fail(first: bool) -> &'static Builtin {
+    let [forward, backward] = &FIND_OR_FAIL;
+    if first { forward } else { backward }
+}
 
 /// The language's function of that name.
 pub(super) fn find(name: &str) -> Option<&'static Builtin> {

@@ -63,7 +63,13 @@ fn forms(name: &str) -> Option<(&'static [&'static [Takes]], Type)> {
         "replace" => (&[&[Text, Text, Text, Int], &[Text, Text, Text]], Type::Str),
         "repeat" => (&[&[Text, Int]], Type::Str),
         "join" => (
-            &[&[Texts, Text], &[List, Text], &[List], &[Texts, Text], &[Texts]],
+            &[
+                &[Texts, Text],
+                &[List, Text],
+                &[List],
+                &[Texts, Text],
+                &[Texts],
+            ],
             Type::Str,
         ),
         "indexOf" | "lastIndexOf" => (&[&[Text, Text]], Type::Int),
@@ -117,7 +123,10 @@ fn fits(
         std::cmp::Ordering::Equal => None,
     };
     if let Some(wrong) = wrong_count {
-        return Err(Fault::new(span, format!("{wrong} arguments to call {name}")));
+        return Err(Fault::new(
+            span,
+            format!("{wrong} arguments to call {name}"),
+        ));
     }
     for ((takes, argument), node) in form.iter().zip(given).zip(nodes) {
         let given_name = match argument {
@@ -240,9 +249,10 @@ fn aggregate(name: &str, span: Span, given: &[Type]) -> Checked {
             ));
         }
     }
-    given.first().cloned().ok_or_else(|| {
-        Fault::new(span, format!("not enough arguments to call {name}"))
-    })
+    given
+        .first()
+        .cloned()
+        .ok_or_else(|| Fault::new(span, format!("not enough arguments to call {name}")))
 }
 
 fn now(span: Span, given: &[Type]) -> Checked {

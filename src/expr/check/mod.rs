@@ -89,7 +89,11 @@ impl Checker {
     }
 
     fn identifier(&self, name: &str) -> Type {
-        let known = self.variables.iter().rev().find(|(known, _)| **known == *name);
+        let known = self
+            .variables
+            .iter()
+            .rev()
+            .find(|(known, _)| **known == *name);
         match known {
             Some((_, kind)) => kind.clone(),
             None if builtins::find(name).is_some() => Type::Func,

@@ -1,7 +1,11 @@
 //! `encoding/json`: what Go's `Marshal`, `MarshalIndent` and `Unmarshal` do.
 
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use regex::{Captures, Regex};
 
 use super::super::value::{Key, MapKind, Value};
 use super::{dates, numbers};
@@ -33,12 +37,32 @@ pub(in super::super) fn indented(value: &Value) -> Result<String, String> {
 
 /// Reads JSON text; numbers keep the value that Go's float64 has.
 pub(in super::super) fn read(text: &str) -> Result<serde_json::Value, String> {
-    serde_json::from_str(text).map_err(|why| {
+    serde_json::from_str(&whole_characters(text)).map_err(|why| {
         if why.to_string().starts_with("number out of range") {
             return "json: cannot unmarshal number into Go value of type float64".to_owned();
         }
         why.to_string()
     })
+}
+
+/// Escapes that are half a surrogate pair, which Go reads as U+FFFD, are written so.
+fn whole_characters(text: &str) -> Cow<'_, str> {
+    /// A backslash and what follows, so that an escaped backslash starts no escape.
+    static ESCAPES: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        let high = r"\\u[dD][89abAB][0-9a-fA-F]{2}";
+        let low = r"\\u[dD][c-fC-F][0-9a-fA-F]{2}";
+        Regex::new(&format!(r"(?<pair>{high}{low})|(?<half>{high}|{low})|\\.")).ok()
+    });
+    match ESCAPES.as_ref() {
+        Some(escapes) if text.contains("\\uD") || text.contains("\\ud") => {
+            escapes.replace_all(text, |found: &Captures<'_>| {
+                let whole = found.get(0).map_or("", |whole| whole.as_str());
+                let half = found.name("half").is_some();
+                if half { "\\ufffd" } else { whole }.to_owned()
+            })
+        }
+        _ => Cow::Borrowed(text),
+    }
 }
 
 /// A float as a JSON number: whole ones without a fraction, as Go writes them.

@@ -128,11 +128,7 @@ fn group(chars: &mut Peekable<Chars<'_>>, out: &mut String) -> Result<(), String
     Ok(())
 }
 
-fn escape(
-    chars: &mut Peekable<Chars<'_>>,
-    out: &mut String,
-    in_class: bool,
-) -> Result<(), String> {
+fn escape(chars: &mut Peekable<Chars<'_>>, out: &mut String, in_class: bool) -> Result<(), String> {
     let Some(c) = chars.next() else {
         return Err("trailing backslash at end of expression".to_owned());
     };
@@ -298,7 +294,8 @@ mod tests {
     #[test]
     fn what_go_refuses_is_refused() {
         for pattern in [
-            "a**", "a{1001}", "(?x)a b", r"\u0061", r"\1", r"\Z", "(?=a)", "[", "(", "a{2,1}", r"a\",
+            "a**", "a{1001}", "(?x)a b", r"\u0061", r"\1", r"\Z", "(?=a)", "[", "(", "a{2,1}",
+            r"a\",
         ] {
             let message = compile(pattern).unwrap_err();
             assert!(message.starts_with("error parsing regexp: "), "{message}");
