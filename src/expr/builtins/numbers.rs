@@ -3,7 +3,7 @@
 use super::super::ast::Binary;
 use super::super::ops;
 use super::super::value::Value;
-use super::{Call, Trouble};
+use super::{Call, Trouble, lists};
 
 type Given = Result<Value, Trouble>;
 
@@ -71,6 +71,7 @@ fn numbers(call: &mut Call<'_, '_>) -> Result<Vec<Value>, Trouble> {
             match value {
                 Value::Int(_) | Value::Float(_) => into.push(value.clone()),
                 Value::List(list) => gather(list.items(), into)?,
+                Value::Bytes(bytes) => into.extend(lists::numbers(bytes)),
                 other => return Err(other.clone()),
             }
         }
@@ -90,7 +91,7 @@ fn numbers(call: &mut Call<'_, '_>) -> Result<Vec<Value>, Trouble> {
 fn extreme(call: &mut Call<'_, '_>, op: Binary) -> Given {
     // A single value that is no number passes as it is, as in the original.
     if let [only] = call.arguments
-        && !matches!(only, Value::List(_))
+        && !matches!(only, Value::List(_) | Value::Bytes(_))
     {
         return Ok(only.clone());
     }
@@ -132,7 +133,9 @@ pub(super) fn mean(call: &mut Call<'_, '_>) -> Given {
         return Ok(Value::Float(0.0));
     }
     let count = ops::to_float(i64::try_from(numbers.len()).unwrap_or(i64::MAX));
-    Ok(Value::Float(numbers.iter().sum::<f64>() / count))
+    Ok(Value::Float(
+        numbers.iter().fold(0.0, |sum, number| sum + number) / count,
+    ))
 }
 
 pub(super) fn median(call: &mut Call<'_, '_>) -> Given {

@@ -21,6 +21,8 @@ fn list(machine: &mut Machine<'_>, call: &Node, nodes: &[Node]) -> Result<Arc<Li
             at(node.span, bytes(machine, text.as_bytes()))
         }
         Value::Bytes(data) => at(node.span, bytes(machine, &data)),
+        // A map has no items to look at; an empty one needs none.
+        Value::Map(map) if map.entries().is_empty() => Ok(Arc::new(List::new(Vec::new()))),
         other => {
             let name = match &call.kind {
                 NodeKind::Builtin(builtin, _) => builtin.name,
@@ -299,7 +301,7 @@ pub(super) fn sort_by(machine: &mut Machine<'_>, call: &Node, nodes: &[Node]) ->
     let keys = mapped(machine, &list, nodes.get(1))?;
     let descending = match nodes.get(2) {
         Some(order) => {
-            let value = machine.eval(order)?;
+            let value = machine.predicate(order, &list, 0, Value::Nil)?;
             at(order.span, lists::descending(&value))?
         }
         None => false,
@@ -313,7 +315,8 @@ pub(super) fn reduce(machine: &mut Machine<'_>, call: &Node, nodes: &[Node]) -> 
     let list = list(machine, call, nodes)?;
     let mut indices = 0..list.items().len();
     let mut acc = match nodes.get(2) {
-        Some(initial) => machine.eval(initial)?,
+        // As in the original, `#` is the first item here already.
+        Some(initial) => machine.predicate(initial, &list, 0, Value::Nil)?,
         None => match indices.next() {
             Some(first) => list.items().get(first).cloned().unwrap_or(Value::Nil),
             None => {

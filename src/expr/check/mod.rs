@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::ast::{Member, Method, Node, NodeKind, Operation, Pointer, SliceNode};
+use super::ast::{Binary, Member, Method, Node, NodeKind, Operation, Pointer, SliceNode};
 use super::builtins::{self, Builtin, Shape};
 use super::error::Span;
 use super::lexer::Fault;
@@ -122,6 +122,19 @@ impl Checker {
         for operation in rest {
             let right = self.visit(&operation.right)?;
             left = operators::binary(&left, operation, &right)?;
+        }
+        if let (
+            NodeKind::Int(_),
+            Some(Operation {
+                op: Binary::Modulo,
+                right,
+                span,
+                ..
+            }),
+        ) = (&first.kind, rest.first())
+            && matches!(right.kind, NodeKind::Int(0))
+        {
+            return Err(Fault::new(*span, "integer divide by zero"));
         }
         Ok(left)
     }

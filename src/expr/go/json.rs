@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use regex::{Captures, Regex};
 
 use super::super::value::{Key, MapKind, Value};
-use super::{dates, numbers};
+use super::{dates, numbers, print};
 
 /// No result may be larger; a template that makes more is a mistake.
 const MAX_BYTES: usize = 64 << 20;
@@ -19,6 +19,19 @@ pub(in super::super) fn compact(value: &Value) -> Result<String, String> {
         out: String::new(),
         indent: None,
         level: 0,
+        any_keys: false,
+    };
+    writer.value(value)?;
+    Ok(writer.out)
+}
+
+/// As [`compact`], but a map whose keys are not all text is written too, with the keys as text.
+pub(in super::super) fn any(value: &Value) -> Result<String, String> {
+    let mut writer = Writer {
+        out: String::new(),
+        indent: None,
+        level: 0,
+        any_keys: true,
     };
     writer.value(value)?;
     Ok(writer.out)
@@ -30,6 +43,7 @@ pub(in super::super) fn indented(value: &Value) -> Result<String, String> {
         out: String::new(),
         indent: Some("  "),
         level: 0,
+        any_keys: false,
     };
     writer.value(value)?;
     Ok(writer.out)
@@ -81,6 +95,7 @@ struct Writer {
     out: String,
     indent: Option<&'static str>,
     level: usize,
+    any_keys: bool,
 }
 
 impl Writer {
@@ -128,15 +143,15 @@ impl Writer {
         Ok(())
     }
 
-    /// `groupBy` makes maps that Go refuses to marshal; where all keys are text there is no reason to.
+    /// What `groupBy` and `fromPairs` make, Go refuses to marshal.
     fn map(&mut self, map: &super::super::value::Map) -> Result<(), String> {
-        let all_text = map.entries().keys().all(|key| matches!(key, Key::Str(_)));
-        if map.kind() == MapKind::Keyed && !all_text {
+        if map.kind() == MapKind::Keyed && !self.any_keys {
             return Err("json: unsupported type: map[interface {}]interface {}".to_owned());
         }
         self.group('{', '}', map.entries().iter(), |writer, (key, value)| {
-            if let Key::Str(key) = key {
-                writer.key(key);
+            match key {
+                Key::Str(key) => writer.key(key),
+                other => writer.key(&print::plain(&other.to_value())),
             }
             writer.value(value)
         })

@@ -48,15 +48,30 @@ pub(in super::super) fn literal(token: &str) -> Result<Literal, String> {
     int(&text, 10, "integer")
 }
 
-/// `math.Pow`: whole exponents by squaring, as Go does, because a library's power differs in the last digit.
+/// `math.Pow`: whole exponents by squaring and the rest by logarithm, as Go does, because a library's
+/// power differs in the last digit.
 pub(in super::super) fn power(base: f64, exponent: f64) -> f64 {
-    let whole = exponent.fract() == 0.0 && exponent.abs() < 1e15;
-    if !whole || !base.is_normal() || exponent == 0.0 || base == 1.0 {
+    let (size, special) = (exponent.abs(), exponent == 0.0 || base == 1.0);
+    let fraction = size.fract();
+    if special || !base.is_normal() || size >= 1e15 || (fraction != 0.0 && base < 0.0) {
         return base.powf(exponent);
     }
+    if size == 0.5 {
+        let root = base.sqrt();
+        return if exponent < 0.0 { 1.0 / root } else { root };
+    }
+    let mut left = size.floor();
+    let mut product = 1.0_f64;
+    if fraction != 0.0 {
+        let mut part = fraction;
+        if part > 0.5 {
+            part -= 1.0;
+            left += 1.0;
+        }
+        product = (part * base.ln()).exp();
+    }
     let (mut square, mut square_scale) = split(base);
-    let (mut product, mut scale) = (1.0_f64, 0_i64);
-    let mut left = exponent.abs();
+    let mut scale = 0_i64;
     while left > 0.0 {
         // Beyond any exponent that a float has: the result is zero or infinite by now.
         if square_scale.abs() > 1 << 12 {

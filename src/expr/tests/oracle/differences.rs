@@ -3,8 +3,6 @@
 const HALF_CHARACTER: &str = "text is UTF-8 here: what is no whole character becomes U+FFFD when it arises, not when it is printed";
 const NO_ITEMS: &str =
     "a map has no items: the original counts its entries and fails as soon as # is read";
-const TEXT_KEYS: &str =
-    "where all keys are text a map of any keys is a JSON object; the original refuses to write it";
 const METHOD_VALUE: &str = "a method that is not called is no value here";
 
 /// In `language.json`.
@@ -17,8 +15,6 @@ pub(super) const LANGUAGE: &[(&str, &str)] = &[
     ("predicate/map/8", NO_ITEMS),
     ("predicate/map/10", NO_ITEMS),
     ("predicate/map/11", NO_ITEMS),
-    ("to-json/41", TEXT_KEYS),
-    ("combine/74", TEXT_KEYS),
     (
         "aggregate/56",
         "the original keeps constants that are equal once, so 0.0 becomes -0.0 here",
