@@ -5,3 +5,4 @@ mod limits;
 mod oracle;
 mod peer;
 mod peer_kargo;
+mod prints;
