@@ -49,8 +49,9 @@ fn named(key: &Value) -> String {
     }
 }
 
-fn map_key(kind: MapKind, key: &Value) -> Result<Key, String> {
+pub(super) fn map_key(kind: MapKind, key: &Value) -> Result<Key, String> {
     match (kind, key) {
+        // What is nothing is the zero value of the key's type.
         (MapKind::Named | MapKind::Texts, Value::Nil) => Ok(Key::Str("".into())),
         (MapKind::Keyed, other) => Key::from_value(other)
             .ok_or_else(|| format!("cannot use {} as a map key", other.type_name())),
@@ -142,6 +143,9 @@ pub(super) fn method(target: &Value, name: &str, arguments: &[Value]) -> Result<
         (Value::Object(object), _) => object.call(name, arguments).transpose()?,
         (Value::Time(time), _) => time_method(time, name, arguments)?,
         (Value::Duration(length), []) => duration_method(*length, name),
+        (Value::Duration(length), [Value::Duration(unit)]) => {
+            durations::rounded(*length, *unit, name)
+        }
         (Value::Zone(zone), []) if name == "String" => Some(dates::zone_name(zone).into()),
         _ => None,
     };
@@ -163,6 +167,9 @@ fn duration_method(length: i64, name: &str) -> Option<Value> {
     })
 }
 
+/// `time.Time{}` in seconds since 1970.
+const ZERO_TIME: i64 = -62_135_596_800;
+
 fn time_method(
     time: &jiff::Zoned,
     name: &str,
@@ -173,21 +180,44 @@ fn time_method(
         ("Format", [Value::Str(layout)]) => dates::format(time, layout).into(),
         ("String", []) => dates::print(time).into(),
         ("Year", []) => Value::Int(i64::from(time.year())),
-        ("Month", []) => Value::Int(i64::from(time.month())),
+        ("Month", []) => dates::month(time.month()),
         ("Day", []) => Value::Int(i64::from(time.day())),
         ("Hour", []) => Value::Int(i64::from(time.hour())),
         ("Minute", []) => Value::Int(i64::from(time.minute())),
         ("Second", []) => Value::Int(i64::from(time.second())),
         ("Nanosecond", []) => Value::Int(i64::from(time.subsec_nanosecond())),
         ("YearDay", []) => Value::Int(i64::from(time.day_of_year())),
-        ("Weekday", []) => Value::Int(dates::weekday_number(time.weekday())),
+        ("Weekday", []) => dates::weekday(time.weekday()),
+        ("ISOWeek", []) => Value::Int(i64::from(time.date().iso_week_date().year())),
         ("Unix", []) => Value::Int(time.timestamp().as_second()),
         ("UnixMilli", []) => Value::Int(time.timestamp().as_millisecond()),
         ("UnixMicro", []) => Value::Int(time.timestamp().as_microsecond()),
+        ("UnixNano", []) => {
+            Value::Int(i64::try_from(time.timestamp().as_nanosecond()).map_err(|_| beyond())?)
+        }
+        ("IsZero", []) => Value::Bool(time.timestamp().as_second() == ZERO_TIME),
+        ("IsDST", []) => {
+            let there = time.time_zone().to_offset_info(time.timestamp());
+            Value::Bool(there.dst().is_dst())
+        }
+        ("Location", []) => Value::Zone(time.time_zone().clone()),
+        ("Zone", []) => dates::format(time, "MST").into(),
+        ("Local", []) => Value::Time(time.with_time_zone(jiff::tz::TimeZone::system()).into()),
         ("UTC", []) => Value::Time(time.with_time_zone(jiff::tz::TimeZone::UTC).into()),
         ("In", [Value::Zone(zone)]) => Value::Time(time.with_time_zone(zone.clone()).into()),
         ("Add", [Value::Duration(length)]) => {
             Value::Time(dates::shifted(time, *length).ok_or_else(beyond)?.into())
+        }
+        ("Truncate", [Value::Duration(length)]) => {
+            let there = dates::rounded(time, *length, false);
+            Value::Time(there.ok_or_else(beyond)?.into())
+        }
+        ("Round", [Value::Duration(length)]) => {
+            let there = dates::rounded(time, *length, true);
+            Value::Time(there.ok_or_else(beyond)?.into())
+        }
+        ("Compare", [Value::Time(other)]) => {
+            Value::Int(time.timestamp().cmp(&other.timestamp()) as i64)
         }
         ("Sub", [Value::Time(other)]) => Value::Duration(dates::difference(time, other)),
         ("Before", [Value::Time(other)]) => Value::Bool(*time < **other),

@@ -2,6 +2,9 @@
 
 use std::iter::Peekable;
 use std::str::CharIndices;
+use std::sync::LazyLock;
+
+use regex::Regex;
 
 use super::error::Span;
 
@@ -67,6 +70,19 @@ const KEYWORDS: [&str; 11] = [
     "else",
 ];
 
+/// The largest code of a character.
+const MOST_CODE: u32 = 0x0010_FFFF;
+
+/// A part of a literal, as text and bytes read it differently.
+enum Piece {
+    Char(char),
+    /// Written as a short escape or as `\xNN`: in text the character of that number.
+    Byte(u8),
+    Octal(u32),
+    /// Written as `\u` or `\U`: text only.
+    Code(u32),
+}
+
 pub(super) fn lex(source: &str) -> Result<Vec<Token>, Fault> {
     let mut lexer = Lexer {
         source,
@@ -86,8 +102,15 @@ pub(super) fn lex(source: &str) -> Result<Vec<Token>, Fault> {
     Ok(lexer.tokens)
 }
 
+/// Letters and decimal digits: other numbers and marks are none, as in Go.
 pub(super) fn is_word_char(c: char) -> bool {
-    c == '_' || c == '$' || c.is_alphanumeric()
+    static WORD: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"^[\p{L}\p{Nd}]$").ok());
+    if c.is_ascii() {
+        return c == '_' || c == '$' || c.is_ascii_alphanumeric();
+    }
+    let mut buffer = [0; 4];
+    let text = c.encode_utf8(&mut buffer);
+    WORD.as_ref().is_some_and(|word| word.is_match(text))
 }
 
 struct Lexer<'s> {
@@ -164,7 +187,7 @@ impl Lexer<'_> {
         };
         match c {
             c if c.is_whitespace() => {}
-            'b' if matches!(self.peek(), Some('\'' | '"')) => {
+            'b' | 'B' if matches!(self.peek(), Some('\'' | '"')) => {
                 let quote = self.next().unwrap_or('"');
                 self.bytes_literal(quote)?;
             }
@@ -179,7 +202,7 @@ impl Lexer<'_> {
                 self.accept(".");
                 self.emit(Kind::Operator);
             }
-            '?' => self.question(),
+            '?' => self.doubled(".?"),
             '/' => self.slash()?,
             '#' => self.pointer(),
             '|' => self.doubled("|"),
@@ -200,17 +223,6 @@ impl Lexer<'_> {
 
     fn doubled(&mut self, seconds: &str) {
         self.accept(seconds);
-        self.emit(Kind::Operator);
-    }
-
-    /// `?`, `??` and `?.`; but `a ?.5 : 1` is a ternary with a number.
-    fn question(&mut self) {
-        let mut ahead = self.rest().chars();
-        let number_follows =
-            ahead.next() == Some('.') && ahead.next().is_some_and(|c| c.is_ascii_digit());
-        if !number_follows {
-            self.accept(".?");
-        }
         self.emit(Kind::Operator);
     }
 
@@ -282,11 +294,13 @@ impl Lexer<'_> {
         Ok(())
     }
 
+    /// Two backticks inside are one.
     fn raw_string(&mut self) -> Result<(), Fault> {
         let mut text = String::new();
         loop {
             match self.next() {
                 None => return Err(self.fault("literal not terminated")),
+                Some('`') if self.accept("`") => text.push('`'),
                 Some('`') => break,
                 Some(c) => text.push(c),
             }
@@ -297,36 +311,40 @@ impl Lexer<'_> {
 
     fn string(&mut self, quote: char) -> Result<String, Fault> {
         let mut text = String::new();
-        loop {
-            match self.next() {
-                None | Some('\n') => return Err(self.fault("literal not terminated")),
-                Some(c) if c == quote => return Ok(text),
-                Some('\\') => {
-                    let code = self.escape(true)?;
-                    let code = self.join_surrogates(code)?;
-                    let c = char::from_u32(code)
-                        .ok_or_else(|| self.fault("unable to unescape string"))?;
-                    text.push(c);
+        let mut refused = None;
+        while let Some(piece) = self.piece(quote)? {
+            match piece {
+                Piece::Char(c) => text.push(c),
+                // Half of a surrogate pair is no character, and two halves do not make one here.
+                Piece::Code(code) if code <= MOST_CODE => {
+                    text.push(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER));
                 }
-                Some(c) => text.push(c),
+                Piece::Octal(code) if code < 0o400 => {
+                    text.push(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER));
+                }
+                Piece::Byte(code) => text.push(char::from(code)),
+                Piece::Octal(_) | Piece::Code(_) => refused = Some("unable to unescape string"),
             }
+        }
+        match refused {
+            Some(message) => Err(self.fault(message)),
+            None => Ok(text),
         }
     }
 
     fn bytes_literal(&mut self, quote: char) -> Result<(), Fault> {
         let mut bytes = Vec::new();
-        loop {
-            match self.next() {
-                None | Some('\n') => return Err(self.fault("literal not terminated")),
-                Some(c) if c == quote => break,
-                Some('\\') => {
-                    let code = self.escape(false)?;
-                    let byte =
-                        u8::try_from(code).map_err(|_| self.fault("unable to unescape bytes"))?;
-                    bytes.push(byte);
-                }
-                Some(c) => bytes.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
+        let mut refused = None;
+        while let Some(piece) = self.piece(quote)? {
+            match piece {
+                Piece::Char(c) => bytes.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
+                Piece::Byte(byte) => bytes.push(byte),
+                Piece::Octal(code) if code < 0o400 => bytes.extend(u8::try_from(code)),
+                Piece::Octal(_) | Piece::Code(_) => refused = Some("unable to unescape string"),
             }
+        }
+        if let Some(message) = refused {
+            return Err(self.fault(message));
         }
         self.emit(Kind::Bytes);
         if let Some(token) = self.tokens.last_mut() {
@@ -335,38 +353,50 @@ impl Lexer<'_> {
         Ok(())
     }
 
-    fn escape(&mut self, unicode: bool) -> Result<u32, Fault> {
-        let Some(c) = self.next() else {
-            return Err(self.fault("literal not terminated"));
-        };
-        let code = match c {
-            'a' => 7,
-            'b' => 8,
-            'f' => 12,
-            'n' => 10,
-            'r' => 13,
-            't' => 9,
-            'v' => 11,
-            '\\' | '\'' | '"' | '`' | '?' => u32::from(c),
-            'x' | 'X' => self.hex(2)?,
-            'u' if unicode && self.accept("{") => {
-                let code = self.braced_hex()?;
-                return Ok(code);
-            }
-            'u' if unicode => self.hex(4)?,
-            'U' if unicode => self.hex(8)?,
-            '0'..='3' => self.octal(c)?,
-            _ => return Err(self.fault(format!("unable to unescape string: \\{c}"))),
-        };
-        Ok(code)
+    /// The next character of a literal; `None` at its end.
+    fn piece(&mut self, quote: char) -> Result<Option<Piece>, Fault> {
+        match self.next() {
+            None | Some('\n') => Err(self.fault("literal not terminated")),
+            Some(c) if c == quote => Ok(None),
+            Some('\\') => self.escape(quote).map(Some),
+            // Line ends of other systems become the usual one.
+            Some('\r') => Ok(Some(Piece::Char('\n'))),
+            Some(c) => Ok(Some(Piece::Char(c))),
+        }
     }
 
-    fn hex(&mut self, count: usize) -> Result<u32, Fault> {
-        let mut code: u32 = 0;
+    fn escape(&mut self, quote: char) -> Result<Piece, Fault> {
+        let Some(c) = self.next() else {
+            return Err(self.fault("invalid char escape"));
+        };
+        Ok(match c {
+            'a' => Piece::Byte(7),
+            'b' => Piece::Byte(8),
+            'f' => Piece::Byte(12),
+            'n' => Piece::Byte(10),
+            'r' => Piece::Byte(13),
+            't' => Piece::Byte(9),
+            'v' => Piece::Byte(11),
+            '\\' => Piece::Byte(b'\\'),
+            c if c == quote => Piece::Char(c),
+            'x' => match u8::try_from(self.digits(0, 16, 2)?) {
+                Ok(byte) => Piece::Byte(byte),
+                Err(_) => return Err(self.fault("invalid char escape")),
+            },
+            'u' if self.accept("{") => Piece::Code(self.braced_hex()?),
+            'u' => Piece::Code(self.digits(0, 16, 4)?),
+            'U' => Piece::Code(self.digits(0, 16, 8)?),
+            '0'..='7' => Piece::Octal(self.digits(c.to_digit(8).unwrap_or_default(), 8, 2)?),
+            _ => return Err(self.fault("invalid char escape")),
+        })
+    }
+
+    fn digits(&mut self, first: u32, base: u32, count: usize) -> Result<u32, Fault> {
+        let mut code = first;
         for _ in 0..count {
-            let digit = self.next().and_then(|c| c.to_digit(16));
-            let digit = digit.ok_or_else(|| self.fault("unable to unescape string"))?;
-            code = code.wrapping_mul(16).wrapping_add(digit);
+            let digit = self.next().and_then(|c| c.to_digit(base));
+            let digit = digit.ok_or_else(|| self.fault("invalid char escape"))?;
+            code = code.saturating_mul(base).saturating_add(digit);
         }
         Ok(code)
     }
@@ -376,38 +406,13 @@ impl Lexer<'_> {
         let mut count = 0;
         loop {
             match self.next() {
-                Some('}') if (1..=6).contains(&count) => return Ok(code),
+                Some('}') if count > 0 => return Ok(code),
                 Some(c) if c.is_ascii_hexdigit() && count < 6 => {
                     code = code * 16 + c.to_digit(16).unwrap_or_default();
                     count += 1;
                 }
-                _ => return Err(self.fault("unable to unescape string")),
+                _ => return Err(self.fault("invalid char escape")),
             }
         }
-    }
-
-    fn octal(&mut self, first: char) -> Result<u32, Fault> {
-        let mut code = first.to_digit(8).unwrap_or_default();
-        for _ in 0..2 {
-            let digit = self.next().and_then(|c| c.to_digit(8));
-            let digit = digit.ok_or_else(|| self.fault("unable to unescape octal sequence"))?;
-            code = code * 8 + digit;
-        }
-        Ok(code)
-    }
-
-    /// JSON writes characters beyond U+FFFF as two escapes.
-    fn join_surrogates(&mut self, high: u32) -> Result<u32, Fault> {
-        if !(0xD800..0xDC00).contains(&high) {
-            return Ok(high);
-        }
-        if !(self.accept("\\") && self.accept("u")) {
-            return Err(self.fault("unable to unescape string"));
-        }
-        let low = self.hex(4)?;
-        if !(0xDC00..0xE000).contains(&low) {
-            return Err(self.fault("unable to unescape string"));
-        }
-        Ok(0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00))
     }
 }

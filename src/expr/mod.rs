@@ -3,6 +3,7 @@
 //! | file | what it does |
 //! | --- | --- |
 //! | [`parse`], `lexer`, `parser`, `ast` | text to a tree, with limits so that no input can exhaust the stack |
+//! | `check`, `simplify` | mistakes that show before anything runs, by the types of literals and functions; what needs no running |
 //! | [`value`] | what an expression can see and give |
 //! | `eval`, `ops`, `access` | running a tree within budgets of memory and steps |
 //! | [`reading`] | what an expression mentions and may come to, without evaluating it |
@@ -36,6 +37,7 @@ pub mod value;
 mod access;
 mod ast;
 mod builtins;
+mod check;
 mod eval;
 mod go;
 mod lexer;
@@ -43,6 +45,7 @@ mod ops;
 mod parser;
 mod program;
 pub mod reading;
+mod simplify;
 
 pub use env::{Env, Host, HostError};
 pub use error::{EvalError, ParseError, Place, Span};

@@ -2,9 +2,10 @@
 
 use std::cmp::Ordering;
 
+use super::access;
 use super::ast::{Binary, Unary};
-use super::go::dates;
-use super::value::{Key, Value};
+use super::go::{dates, numbers};
+use super::value::Value;
 
 /// `==`: numbers by value whatever their type, everything else by type and content.
 pub(super) fn equal(left: &Value, right: &Value) -> bool {
@@ -27,12 +28,34 @@ pub(super) fn equal(left: &Value, right: &Value) -> bool {
             a.items().len() == b.items().len()
                 && a.items().iter().zip(b.items()).all(|(a, b)| equal(a, b))
         }
+        (Value::Map(_) | Value::Record(_), _) => identical(left, right),
+        (Value::Time(a), Value::Time(b)) => a == b,
+        (Value::Zone(a), Value::Zone(b)) => a == b,
+        (Value::Object(a), Value::Object(b)) => {
+            a.type_name() == b.type_name() && equal(&a.marshal(), &b.marshal())
+        }
+        _ => false,
+    }
+}
+
+/// Go's `reflect.DeepEqual`, which compares what is inside maps: there 1 and 1.0 differ.
+fn identical(left: &Value, right: &Value) -> bool {
+    match (left, right) {
+        (Value::Int(_), Value::Float(_)) | (Value::Float(_), Value::Int(_)) => false,
+        (Value::List(a), Value::List(b)) => {
+            a.items().len() == b.items().len()
+                && a.items()
+                    .iter()
+                    .zip(b.items())
+                    .all(|(a, b)| identical(a, b))
+        }
         (Value::Map(a), Value::Map(b)) => {
-            a.entries().len() == b.entries().len()
+            a.kind() == b.kind()
+                && a.entries().len() == b.entries().len()
                 && a.entries()
                     .iter()
                     .zip(b.entries())
-                    .all(|((a_key, a), (b_key, b))| a_key == b_key && equal(a, b))
+                    .all(|((a_key, a), (b_key, b))| a_key == b_key && identical(a, b))
         }
         (Value::Record(a), Value::Record(b)) => {
             a.type_name == b.type_name
@@ -40,14 +63,10 @@ pub(super) fn equal(left: &Value, right: &Value) -> bool {
                 && a.fields
                     .iter()
                     .zip(&b.fields)
-                    .all(|(a, b)| a.name == b.name && equal(&a.value, &b.value))
+                    .all(|(a, b)| a.name == b.name && identical(&a.value, &b.value))
         }
-        (Value::Time(a), Value::Time(b)) => a == b,
-        (Value::Zone(a), Value::Zone(b)) => a == b,
-        (Value::Object(a), Value::Object(b)) => {
-            a.type_name() == b.type_name() && equal(&a.marshal(), &b.marshal())
-        }
-        _ => false,
+        (Value::Map(_) | Value::Record(_), _) => false,
+        _ => equal(left, right),
     }
 }
 
@@ -84,7 +103,6 @@ pub(super) fn unary(op: Unary, operand: &Value) -> Result<Value, String> {
         (Unary::Not, Value::Bool(flag)) => Ok(Value::Bool(!flag)),
         (Unary::Minus, Value::Int(number)) => Ok(Value::Int(number.wrapping_neg())),
         (Unary::Minus, Value::Float(number)) => Ok(Value::Float(-number)),
-        (Unary::Minus, Value::Duration(length)) => Ok(Value::Duration(length.wrapping_neg())),
         // Anything passes, as in the original.
         (Unary::Plus, _) => Ok(operand.clone()),
         _ => {
@@ -118,7 +136,7 @@ pub(super) fn binary(op: Binary, left: &Value, right: &Value) -> Result<Value, S
         Binary::Multiply => multiply(left, right),
         Binary::Divide => floats(left, right).map(|(a, b)| Value::Float(a / b)),
         Binary::Modulo => modulo(left, right)?,
-        Binary::Power => floats(left, right).map(|(a, b)| Value::Float(a.powf(b))),
+        Binary::Power => floats(left, right).map(|(a, b)| Value::Float(numbers::power(a, b))),
         Binary::Or | Binary::And | Binary::Matches | Binary::Range | Binary::Coalesce => None,
     };
     value.ok_or_else(|| mismatch(op, left, right))
@@ -132,13 +150,18 @@ pub(super) fn to_float(number: i64) -> f64 {
     number as f64
 }
 
-/// Go's conversion of a float to an int: towards zero.
+/// Go's conversion of a float to an int: towards zero; what no int can hold becomes the least one.
 #[expect(
     clippy::cast_possible_truncation,
-    reason = "truncation is what is asked for; out of range saturates"
+    reason = "truncation is what is asked for; the range is checked"
 )]
 pub(super) fn truncate(number: f64) -> i64 {
-    number as i64
+    const BEYOND: f64 = 9_223_372_036_854_775_808.0;
+    if (-BEYOND..BEYOND).contains(&number) {
+        number as i64
+    } else {
+        i64::MIN
+    }
 }
 
 /// A number as a float.
@@ -195,12 +218,9 @@ fn contained(needle: &Value, container: &Value) -> Result<Option<Value>, String>
         Value::Bytes(bytes) => bytes
             .iter()
             .any(|byte| equal(&Value::Int(i64::from(*byte)), needle)),
-        Value::Map(_) if needle.is_nil() => false,
-        Value::Map(map) => {
-            let key = Key::from_value(needle)
-                .ok_or_else(|| format!("cannot use {} as a map key", needle.type_name()))?;
-            map.entries().contains_key(&key)
-        }
+        Value::Map(map) => map
+            .entries()
+            .contains_key(&access::map_key(map.kind(), needle)?),
         Value::Record(record) => match needle {
             Value::Str(name) => record.get(name).is_some(),
             _ => return Ok(None),

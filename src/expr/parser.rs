@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::ast::{Node, NodeKind, Pointer, Unary};
-use super::builtins;
 use super::error::Span;
 use super::go::numbers as go_numbers;
 use super::lexer::{Fault, Kind, Token, lex};
@@ -29,7 +28,6 @@ pub(super) fn parse(source: &str) -> Parsed {
         depth: 0,
         nodes: 0,
         predicates: 0,
-        variables: Vec::new(),
     };
     let root = parser.sequence()?;
     if parser.current().kind != Kind::Eof {
@@ -45,7 +43,6 @@ struct Parser {
     nodes: usize,
     /// How many predicates we are inside of: there `#` means something.
     predicates: usize,
-    variables: Vec<Arc<str>>,
 }
 
 static END: Token = Token {
@@ -206,26 +203,11 @@ impl Parser {
     fn declaration(&mut self) -> Parsed {
         let start = self.expect(Kind::Operator, "let")?.span.start;
         let name = self.identifier()?;
-        if builtins::find(&name.value).is_some() {
-            return Err(Fault::new(
-                name.span,
-                format!("cannot redeclare builtin {}", name.value),
-            ));
-        }
-        if self.variables.iter().any(|known| **known == *name.value) {
-            return Err(Fault::new(
-                name.span,
-                format!("cannot redeclare variable {}", name.value),
-            ));
-        }
         self.expect(Kind::Operator, "=")?;
         let value = self.expression(0)?;
         self.expect(Kind::Operator, ";")?;
         let name_text: Arc<str> = name.value.into();
-        self.variables.push(name_text.clone());
-        let body = self.sequence();
-        self.variables.pop();
-        let body = body?;
+        let body = self.sequence()?;
         let height = above([&value, &body]);
         let kind = NodeKind::Let(name_text, Box::new([value, body]));
         self.node(kind, name.span, start, height)
@@ -273,8 +255,7 @@ impl Parser {
         let mut pointer = Pointer::Item;
         if token.value == "#" {
             self.position += 1;
-            let adjacent = self.current().span.start == token.span.end;
-            if adjacent && self.current().kind == Kind::Identifier {
+            if self.current().kind == Kind::Identifier {
                 let name = self.advance()?;
                 pointer = match name.value.as_str() {
                     "index" => Pointer::Index,

@@ -1,10 +1,12 @@
 //! A parsed expression, ready to be evaluated any number of times.
 
 use super::ast::Node;
+use super::check;
 use super::env::Env;
 use super::error::{EvalError, ParseError, Place};
 use super::eval::Machine;
 use super::parser;
+use super::simplify::simplify;
 use super::value::Value;
 
 /// One parsed expression.
@@ -27,11 +29,14 @@ pub enum ExprError {
 
 /// Parses an expression (without delimiters). Fails also for what is nested or sized beyond reason.
 pub fn parse(source: &str) -> Result<Program, ParseError> {
-    let root = parser::parse(source).map_err(|fault| ParseError {
-        place: Place::of(source, fault.span),
-        span: fault.span,
-        message: fault.message,
-    })?;
+    let mut root = parser::parse(source)
+        .and_then(|root| check::check(&root).map(|()| root))
+        .map_err(|fault| ParseError {
+            place: Place::of(source, fault.span),
+            span: fault.span,
+            message: fault.message,
+        })?;
+    simplify(&mut root);
     Ok(Program {
         source: source.to_owned(),
         root,

@@ -2,5 +2,7 @@
 
 mod language;
 mod limits;
+mod oracle;
 mod peer;
 mod peer_kargo;
+mod prints;

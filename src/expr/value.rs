@@ -310,9 +310,9 @@ impl Value {
         }
     }
 
-    /// As Go's `json.Marshal` would write it, read back. Fails for NaN, infinities and what Go cannot marshal.
+    /// As Go's `json.Marshal` would write it, read back; maps of any keys too. Fails for NaN and infinities.
     pub fn to_json(&self) -> Result<serde_json::Value, String> {
-        let text = go::json::compact(self)?;
+        let text = go::json::any(self)?;
         go::json::read(&text)
     }
 

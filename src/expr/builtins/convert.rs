@@ -1,11 +1,18 @@
 //! Types, lengths and encodings.
 
 use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
+use base64::alphabet;
+use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
 
 use super::super::go::{json, print};
 use super::super::value::Value;
 use super::{Call, Trouble};
+
+/// Bits left over in the last character are ignored, as Go's decoder does.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &alphabet::STANDARD,
+    GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true),
+);
 
 type Given = Result<Value, Trouble>;
 
@@ -29,15 +36,13 @@ pub(super) fn type_of(call: &mut Call<'_, '_>) -> Given {
         Value::Float(_) => "float",
         Value::List(_) | Value::Bytes(_) => "array",
         Value::Map(_) => "map",
+        Value::Zone(_) => "time.Location",
         other => other.type_name(),
     }))
 }
 
 pub(super) fn string(call: &mut Call<'_, '_>) -> Given {
-    Ok(match call.argument(0) {
-        Value::Bytes(bytes) => Value::from(String::from_utf8_lossy(bytes).into_owned()),
-        other => Value::from(print::plain(other)),
-    })
+    Ok(Value::from(print::plain(call.argument(0))))
 }
 
 pub(super) fn to_json(call: &mut Call<'_, '_>) -> Given {
@@ -53,16 +58,13 @@ pub(super) fn from_json(call: &mut Call<'_, '_>) -> Given {
 }
 
 pub(super) fn to_base64(call: &mut Call<'_, '_>) -> Given {
-    Ok(Value::from(match call.argument(0) {
-        Value::Bytes(bytes) => STANDARD.encode(bytes),
-        _ => STANDARD.encode(call.text(0)?),
-    }))
+    Ok(Value::from(BASE64.encode(call.text(0)?)))
 }
 
 /// Like Go's decoder it skips line breaks.
 pub(super) fn from_base64(call: &mut Call<'_, '_>) -> Given {
     let text = call.text(0)?.replace(['\r', '\n'], "");
-    let bytes = STANDARD
+    let bytes = BASE64
         .decode(text)
         .map_err(|why| format!("illegal base64 data: {why}"))?;
     Ok(Value::from(String::from_utf8_lossy(&bytes).into_owned()))

@@ -1,20 +1,30 @@
 //! Functions on arrays and maps.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::super::access;
 use super::super::ops;
-use super::super::value::{Key, List, Map, MapKind, Value};
+use super::super::value::{Key, Map, MapKind, Value};
 use super::{Call, Trouble};
 
 type Given = Result<Value, Trouble>;
 
-fn list<'c>(call: &Call<'c, '_>, doing: &str) -> Result<&'c Arc<List>, Trouble> {
+fn list<'c>(call: &Call<'c, '_>, doing: &str) -> Result<Cow<'c, [Value]>, Trouble> {
     match call.argument(0) {
-        Value::List(list) => Ok(list),
+        Value::List(list) => Ok(Cow::Borrowed(list.items())),
+        Value::Bytes(bytes) => Ok(Cow::Owned(numbers(bytes))),
         other => Err(format!("cannot {doing} {}", other.type_name()).into()),
     }
+}
+
+/// Bytes are a list of numbers to most functions.
+pub(super) fn numbers(bytes: &[u8]) -> Vec<Value> {
+    bytes
+        .iter()
+        .map(|byte| Value::Int(i64::from(*byte)))
+        .collect()
 }
 
 fn map<'c>(call: &Call<'c, '_>, doing: &str) -> Result<&'c Arc<Map>, Trouble> {
@@ -47,20 +57,35 @@ pub(super) fn get(call: &mut Call<'_, '_>) -> Given {
     let (target, key) = (call.argument(0), call.argument(1));
     match target {
         // Even where `[]` would read it as "".
-        Value::Map(map) => Ok(Key::from_value(key)
-            .and_then(|key| map.entries().get(&key).cloned())
-            .unwrap_or(Value::Nil)),
+        Value::Map(map) => {
+            let key = access::map_key(map.kind(), key)?;
+            Ok(map.entries().get(&key).cloned().unwrap_or(Value::Nil))
+        }
+        Value::List(_) | Value::Str(_) | Value::Bytes(_) => {
+            let at = call.whole(1)?;
+            Ok(access::fetch(target, &Value::Int(at)).unwrap_or(Value::Nil))
+        }
         _ => Ok(access::fetch(target, key).unwrap_or(Value::Nil)),
     }
 }
 
 pub(super) fn take(call: &mut Call<'_, '_>) -> Given {
+    // Some of the bytes are bytes.
+    if let Value::Bytes(bytes) = call.argument(0) {
+        let count = call.whole(1)?;
+        let count = usize::try_from(count).map_err(|_| format!("cannot take {count} elements"))?;
+        let taken = bytes.get(..count).unwrap_or(bytes);
+        return Ok(Value::Bytes(taken.into()));
+    }
     let list = list(call, "take from")?;
-    let count = call.count(1)?;
+    let count = match call.argument(1) {
+        Value::Int(count) | Value::Duration(count) => *count,
+        other => return Err(format!("cannot take {} elements", other.type_name()).into()),
+    };
     let count = usize::try_from(count)
         .map_err(|_| format!("cannot take {count} elements"))?
-        .min(list.items().len());
-    let items = list.items().get(..count).unwrap_or_default().to_vec();
+        .min(list.len());
+    let items = list.get(..count).unwrap_or_default().to_vec();
     Ok(call.budget.list(items)?)
 }
 
@@ -91,7 +116,7 @@ pub(super) fn to_pairs(call: &mut Call<'_, '_>) -> Given {
 pub(super) fn from_pairs(call: &mut Call<'_, '_>) -> Given {
     let list = list(call, "transform from pairs")?;
     let mut entries = BTreeMap::new();
-    for pair in list.items() {
+    for pair in &*list {
         let (key, value) = match pair {
             Value::List(pair) => match pair.items() {
                 [key, value] => (key, value),
@@ -108,9 +133,7 @@ pub(super) fn from_pairs(call: &mut Call<'_, '_>) -> Given {
 
 pub(super) fn reverse(call: &mut Call<'_, '_>) -> Given {
     let list = list(call, "reverse")?;
-    Ok(call
-        .budget
-        .list(list.items().iter().rev().cloned().collect())?)
+    Ok(call.budget.list(list.iter().rev().cloned().collect())?)
 }
 
 /// The first of equal ones stays.
@@ -118,7 +141,7 @@ pub(super) fn uniq(call: &mut Call<'_, '_>) -> Given {
     let list = list(call, "uniq")?;
     let mut kept: Vec<Value> = Vec::new();
     let mut seen = BTreeSet::new();
-    for item in list.items() {
+    for item in &*list {
         // Equal numbers may be of two types, so whole floats count as ints here.
         let key = match item {
             Value::Float(number) if number.fract() == 0.0 => Some(Key::Int(ops::truncate(*number))),
@@ -141,10 +164,11 @@ pub(super) fn uniq(call: &mut Call<'_, '_>) -> Given {
 pub(super) fn concat(call: &mut Call<'_, '_>) -> Given {
     let mut items = Vec::new();
     for argument in call.arguments {
-        let Value::List(list) = argument else {
-            return Err(format!("cannot concat {}", argument.type_name()).into());
-        };
-        items.extend(list.items().iter().cloned());
+        match argument {
+            Value::List(list) => items.extend(list.items().iter().cloned()),
+            Value::Bytes(bytes) => items.extend(numbers(bytes)),
+            other => return Err(format!("cannot concat {}", other.type_name()).into()),
+        }
     }
     Ok(call.budget.list(items)?)
 }
@@ -154,13 +178,14 @@ pub(super) fn flatten(call: &mut Call<'_, '_>) -> Given {
         for item in items {
             match item {
                 Value::List(list) => open(list.items(), into),
+                Value::Bytes(bytes) => into.extend(numbers(bytes)),
                 other => into.push(other.clone()),
             }
         }
     }
     let list = list(call, "flatten")?;
     let mut items = Vec::new();
-    open(list.items(), &mut items);
+    open(&list, &mut items);
     Ok(call.budget.list(items)?)
 }
 

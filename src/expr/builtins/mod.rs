@@ -18,20 +18,18 @@ mod times;
 pub(super) struct Builtin {
     pub name: &'static str,
     pub shape: Shape,
-    least: usize,
-    most: usize,
 }
 
 pub(super) enum Shape {
     /// Takes values.
     Plain {
         run: fn(&mut Call<'_, '_>) -> Result<Value, Trouble>,
-        /// Which of the original's two wordings a wrong count gets.
-        counted: bool,
     },
     /// Takes a list and an expression to evaluate for its items.
     Predicate {
         run: fn(&mut Machine<'_>, &Node, &[Node]) -> Evaluated,
+        least: usize,
+        most: usize,
     },
 }
 
@@ -96,14 +94,11 @@ impl<'c> Call<'c, '_> {
         }
     }
 
-    /// A count. Numbers from JSON and vars are floats, so whole ones count as ints here.
-    pub fn count(&self, at: usize) -> Result<i64, Trouble> {
-        match self.argument(at) {
-            Value::Float(number) if number.is_finite() && number.fract() == 0.0 => {
-                Ok(ops::truncate(*number))
-            }
-            _ => self.int(at),
-        }
+    /// A number cut to an int, as counts are read.
+    pub fn whole(&self, at: usize) -> Result<i64, Trouble> {
+        let value = self.argument(at);
+        ops::as_int(value)
+            .ok_or_else(|| format!("invalid operation: int({})", value.type_name()).into())
     }
 
     pub fn wrong_type(&self, at: usize, wanted: &str) -> Trouble {
@@ -128,36 +123,13 @@ impl<'c> Call<'c, '_> {
     }
 }
 
-const MANY: usize = usize::MAX;
-
-const fn counted(
+const fn plain(
     name: &'static str,
-    least: usize,
-    most: usize,
     run: fn(&mut Call<'_, '_>) -> Result<Value, Trouble>,
 ) -> Builtin {
     Builtin {
         name,
-        shape: Shape::Plain { run, counted: true },
-        least,
-        most,
-    }
-}
-
-const fn typed(
-    name: &'static str,
-    least: usize,
-    most: usize,
-    run: fn(&mut Call<'_, '_>) -> Result<Value, Trouble>,
-) -> Builtin {
-    Builtin {
-        name,
-        shape: Shape::Plain {
-            run,
-            counted: false,
-        },
-        least,
-        most,
+        shape: Shape::Plain { run },
     }
 }
 
@@ -169,9 +141,7 @@ const fn predicate(
 ) -> Builtin {
     Builtin {
         name,
-        shape: Shape::Predicate { run },
-        least,
-        most,
+        shape: Shape::Predicate { run, least, most },
     }
 }
 
@@ -191,63 +161,74 @@ static BUILTINS: [Builtin; 71] = [
     predicate("groupBy", 2, 2, predicates::group_by),
     predicate("sortBy", 2, 3, predicates::sort_by),
     predicate("reduce", 2, 3, predicates::reduce),
-    counted("len", 1, 1, convert::len),
-    typed("type", 1, 1, convert::type_of),
-    counted("abs", 1, 1, numbers::abs),
-    counted("ceil", 1, 1, numbers::ceil),
-    counted("floor", 1, 1, numbers::floor),
-    counted("round", 1, 1, numbers::round),
-    counted("int", 1, 1, numbers::int),
-    counted("float", 1, 1, numbers::float),
-    typed("string", 1, 1, convert::string),
-    typed("trim", 1, 2, texts::trim),
-    typed("trimPrefix", 1, 2, texts::trim_prefix),
-    typed("trimSuffix", 1, 2, texts::trim_suffix),
-    typed("upper", 1, 1, texts::upper),
-    typed("lower", 1, 1, texts::lower),
-    typed("split", 2, 3, texts::split),
-    typed("splitAfter", 2, 3, texts::split_after),
-    typed("replace", 3, 4, texts::replace),
-    typed("repeat", 2, 2, texts::repeat),
-    typed("join", 1, 2, texts::join),
-    typed("indexOf", 2, 2, texts::index_of),
-    typed("lastIndexOf", 2, 2, texts::last_index_of),
-    typed("hasPrefix", 2, 2, texts::has_prefix),
-    typed("hasSuffix", 2, 2, texts::has_suffix),
-    typed("max", 1, MANY, numbers::max),
-    typed("min", 1, MANY, numbers::min),
-    typed("mean", 1, MANY, numbers::mean),
-    typed("median", 1, MANY, numbers::median),
-    typed("toJSON", 1, 1, convert::to_json),
-    typed("fromJSON", 1, 1, convert::from_json),
-    typed("toBase64", 1, 1, convert::to_base64),
-    typed("fromBase64", 1, 1, convert::from_base64),
-    counted("now", 0, 1, times::now),
-    typed("duration", 1, 1, times::duration),
-    counted("date", 1, 4, times::date),
-    typed("timezone", 1, 1, times::timezone),
-    counted("first", 1, 1, lists::first),
-    counted("last", 1, 1, lists::last),
-    counted("get", 2, 2, lists::get),
-    counted("take", 2, 2, lists::take),
-    counted("keys", 1, 1, lists::keys),
-    counted("values", 1, 1, lists::values),
-    counted("toPairs", 1, 1, lists::to_pairs),
-    counted("fromPairs", 1, 1, lists::from_pairs),
-    counted("reverse", 1, 1, lists::reverse),
-    counted("uniq", 1, 1, lists::uniq),
-    counted("concat", 1, MANY, lists::concat),
-    counted("flatten", 1, 1, lists::flatten),
-    counted("sort", 1, 2, lists::sort),
-    typed("bitand", 2, 2, numbers::bitand),
-    typed("bitor", 2, 2, numbers::bitor),
-    typed("bitxor", 2, 2, numbers::bitxor),
-    typed("bitnand", 2, 2, numbers::bitnand),
-    typed("bitnot", 1, 1, numbers::bitnot),
-    typed("bitshl", 2, 2, numbers::bitshl),
-    typed("bitshr", 2, 2, numbers::bitshr),
-    typed("bitushr", 2, 2, numbers::bitushr),
+    plain("len", convert::len),
+    plain("type", convert::type_of),
+    plain("abs", numbers::abs),
+    plain("ceil", numbers::ceil),
+    plain("floor", numbers::floor),
+    plain("round", numbers::round),
+    plain("int", numbers::int),
+    plain("float", numbers::float),
+    plain("string", convert::string),
+    plain("trim", texts::trim),
+    plain("trimPrefix", texts::trim_prefix),
+    plain("trimSuffix", texts::trim_suffix),
+    plain("upper", texts::upper),
+    plain("lower", texts::lower),
+    plain("split", texts::split),
+    plain("splitAfter", texts::split_after),
+    plain("replace", texts::replace),
+    plain("repeat", texts::repeat),
+    plain("join", texts::join),
+    plain("indexOf", texts::index_of),
+    plain("lastIndexOf", texts::last_index_of),
+    plain("hasPrefix", texts::has_prefix),
+    plain("hasSuffix", texts::has_suffix),
+    plain("max", numbers::max),
+    plain("min", numbers::min),
+    plain("mean", numbers::mean),
+    plain("median", numbers::median),
+    plain("toJSON", convert::to_json),
+    plain("fromJSON", convert::from_json),
+    plain("toBase64", convert::to_base64),
+    plain("fromBase64", convert::from_base64),
+    plain("now", times::now),
+    plain("duration", times::duration),
+    plain("date", times::date),
+    plain("timezone", times::timezone),
+    plain("first", lists::first),
+    plain("last", lists::last),
+    plain("get", lists::get),
+    plain("take", lists::take),
+    plain("keys", lists::keys),
+    plain("values", lists::values),
+    plain("toPairs", lists::to_pairs),
+    plain("fromPairs", lists::from_pairs),
+    plain("reverse", lists::reverse),
+    plain("uniq", lists::uniq),
+    plain("concat", lists::concat),
+    plain("flatten", lists::flatten),
+    plain("sort", lists::sort),
+    plain("bitand", numbers::bitand),
+    plain("bitor", numbers::bitor),
+    plain("bitxor", numbers::bitxor),
+    plain("bitnand", numbers::bitnand),
+    plain("bitnot", numbers::bitnot),
+    plain("bitshl", numbers::bitshl),
+    plain("bitshr", numbers::bitshr),
+    plain("bitushr", numbers::bitushr),
 ];
+
+static FIND_OR_FAIL: [Builtin; 2] = [
+    predicate("find", 2, 2, predicates::find_or_fail),
+    predicate("findLast", 2, 2, predicates::find_last_or_fail),
+];
+
+/// The first, or the last, item that passes; an error where there is none.
+pub(super) fn find_or_fail(first: bool) -> &'static Builtin {
+    let [forward, backward] = &FIND_OR_FAIL;
+    if first { forward } else { backward }
+}
 
 /// The language's function of that name.
 pub(super) fn find(name: &str) -> Option<&'static Builtin> {
@@ -257,34 +238,4 @@ pub(super) fn find(name: &str) -> Option<&'static Builtin> {
 /// All names, for suggestions.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
     BUILTINS.iter().map(|builtin| builtin.name)
-}
-
-impl Builtin {
-    /// Whether it takes so many arguments; `Err` is the message.
-    pub fn check_count(&self, count: usize) -> Result<(), String> {
-        if (self.least..=self.most).contains(&count) {
-            return Ok(());
-        }
-        let counted = match self.shape {
-            Shape::Plain { counted, .. } => counted,
-            Shape::Predicate { .. } => true,
-        };
-        let name = self.name;
-        Err(match (counted, count < self.least) {
-            (false, true) => format!("not enough arguments to call {name}"),
-            (false, false) => format!("too many arguments to call {name}"),
-            (true, _) if self.least == self.most => format!(
-                "invalid number of arguments (expected {}, got {count})",
-                self.least
-            ),
-            (true, true) => format!(
-                "invalid number of arguments (expected at least {}, got {count})",
-                self.least
-            ),
-            (true, false) => format!(
-                "invalid number of arguments (expected at most {}, got {count})",
-                self.most
-            ),
-        })
-    }
 }

@@ -1,15 +1,18 @@
 //! Functions on numbers.
 
+use super::super::ast::Binary;
 use super::super::ops;
 use super::super::value::Value;
-use super::{Call, Trouble};
+use super::{Call, Trouble, lists};
 
 type Given = Result<Value, Trouble>;
 
 pub(super) fn abs(call: &mut Call<'_, '_>) -> Given {
     match call.argument(0) {
         Value::Int(number) => Ok(Value::Int(number.wrapping_abs())),
-        Value::Float(number) => Ok(Value::Float(number.abs())),
+        // Not `abs`: a negative zero stays one.
+        Value::Float(number) if *number < 0.0 => Ok(Value::Float(-number)),
+        Value::Float(number) => Ok(Value::Float(*number)),
         other => Err(call.invalid(other)),
     }
 }
@@ -41,6 +44,11 @@ pub(super) fn int(call: &mut Call<'_, '_>) -> Given {
             .parse()
             .map(Value::Int)
             .map_err(|_| format!("invalid operation: int({text})").into()),
+        // Months and days of the week.
+        Value::Object(object) => match object.marshal() {
+            Value::Int(number) => Ok(Value::Int(number)),
+            _ => Err(call.invalid(call.argument(0))),
+        },
         other => Err(call.invalid(other)),
     }
 }
@@ -56,34 +64,41 @@ pub(super) fn float(call: &mut Call<'_, '_>) -> Given {
     }
 }
 
-/// Every number among the arguments, lists opened however deep.
+/// Every number among the arguments, lists opened however deep. Durations count only outside of lists.
 fn numbers(call: &mut Call<'_, '_>) -> Result<Vec<Value>, Trouble> {
     fn gather(values: &[Value], into: &mut Vec<Value>) -> Result<(), Value> {
         for value in values {
             match value {
                 Value::Int(_) | Value::Float(_) => into.push(value.clone()),
                 Value::List(list) => gather(list.items(), into)?,
+                Value::Bytes(bytes) => into.extend(lists::numbers(bytes)),
                 other => return Err(other.clone()),
             }
         }
         Ok(())
     }
     let mut found = Vec::new();
-    gather(call.arguments, &mut found).map_err(|wrong| call.invalid(&wrong))?;
+    for argument in call.arguments {
+        match argument {
+            Value::Duration(_) => found.push(argument.clone()),
+            other => gather(std::slice::from_ref(other), &mut found)
+                .map_err(|wrong| call.invalid(&wrong))?,
+        }
+    }
     Ok(found)
 }
 
-fn extreme(call: &mut Call<'_, '_>, wanted: std::cmp::Ordering) -> Given {
+fn extreme(call: &mut Call<'_, '_>, op: Binary) -> Given {
     // A single value that is no number passes as it is, as in the original.
     if let [only] = call.arguments
-        && !matches!(only, Value::List(_))
+        && !matches!(only, Value::List(_) | Value::Bytes(_))
     {
         return Ok(only.clone());
     }
     let mut best: Option<Value> = None;
     for number in numbers(call)? {
         let better = match &best {
-            Some(best) => ops::compare(&number, best) == Some(wanted),
+            Some(best) => ops::binary(op, best, &number)? == Value::Bool(true),
             None => true,
         };
         if better {
@@ -94,15 +109,22 @@ fn extreme(call: &mut Call<'_, '_>, wanted: std::cmp::Ordering) -> Given {
 }
 
 pub(super) fn max(call: &mut Call<'_, '_>) -> Given {
-    extreme(call, std::cmp::Ordering::Greater)
+    extreme(call, Binary::Less)
 }
 
 pub(super) fn min(call: &mut Call<'_, '_>) -> Given {
-    extreme(call, std::cmp::Ordering::Less)
+    extreme(call, Binary::Greater)
+}
+
+fn as_float(number: &Value) -> Option<f64> {
+    match number {
+        Value::Duration(length) => Some(ops::to_float(*length)),
+        other => ops::as_float(other),
+    }
 }
 
 fn floats(call: &mut Call<'_, '_>) -> Result<Vec<f64>, Trouble> {
-    Ok(numbers(call)?.iter().filter_map(ops::as_float).collect())
+    Ok(numbers(call)?.iter().filter_map(as_float).collect())
 }
 
 pub(super) fn mean(call: &mut Call<'_, '_>) -> Given {
@@ -111,7 +133,9 @@ pub(super) fn mean(call: &mut Call<'_, '_>) -> Given {
         return Ok(Value::Float(0.0));
     }
     let count = ops::to_float(i64::try_from(numbers.len()).unwrap_or(i64::MAX));
-    Ok(Value::Float(numbers.iter().sum::<f64>() / count))
+    Ok(Value::Float(
+        numbers.iter().fold(0.0, |sum, number| sum + number) / count,
+    ))
 }
 
 pub(super) fn median(call: &mut Call<'_, '_>) -> Given {

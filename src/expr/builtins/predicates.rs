@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::super::ast::{Node, NodeKind};
+use super::super::ast::{Binary, Node, NodeKind, Unary};
 use super::super::eval::{Evaluated, Machine, Stop, at, fault};
 use super::super::ops;
 use super::super::value::{Key, List, MapKind, Value};
@@ -21,6 +21,8 @@ fn list(machine: &mut Machine<'_>, call: &Node, nodes: &[Node]) -> Result<Arc<Li
             at(node.span, bytes(machine, text.as_bytes()))
         }
         Value::Bytes(data) => at(node.span, bytes(machine, &data)),
+        // A map has no items to look at; an empty one needs none.
+        Value::Map(map) if map.entries().is_empty() => Ok(Arc::new(List::new(Vec::new()))),
         other => {
             let name = match &call.kind {
                 NodeKind::Builtin(builtin, _) => builtin.name,
@@ -132,6 +134,26 @@ pub(super) fn find(machine: &mut Machine<'_>, call: &Node, nodes: &[Node]) -> Ev
     forward(machine, call, nodes, true).map(item)
 }
 
+/// As an index into what `filter` gives fails.
+fn item_or_fail(call: &Node, found: (Arc<List>, Option<usize>)) -> Evaluated {
+    match found {
+        (_, None) => Err(fault(call.span, "reflect: slice index out of range")),
+        found => Ok(item(found)),
+    }
+}
+
+pub(super) fn find_or_fail(machine: &mut Machine<'_>, call: &Node, nodes: &[Node]) -> Evaluated {
+    forward(machine, call, nodes, true).and_then(|found| item_or_fail(call, found))
+}
+
+pub(super) fn find_last_or_fail(
+    machine: &mut Machine<'_>,
+    call: &Node,
+    nodes: &[Node],
+) -> Evaluated {
+    backward(machine, call, nodes).and_then(|found| item_or_fail(call, found))
+}
+
 pub(super) fn find_index(machine: &mut Machine<'_>, call: &Node, nodes: &[Node]) -> Evaluated {
     forward(machine, call, nodes, true).map(index)
 }
@@ -204,14 +226,22 @@ pub(super) fn map(machine: &mut Machine<'_>, call: &Node, nodes: &[Node]) -> Eva
 }
 
 pub(super) fn sum(machine: &mut Machine<'_>, call: &Node, nodes: &[Node]) -> Evaluated {
+    if let [
+        Node {
+            kind: NodeKind::Array(items),
+            ..
+        },
+    ] = nodes
+        && items.len() > 1
+        && !items.iter().all(is_literal)
+    {
+        return added_up(machine, call, items);
+    }
     let list = list(machine, call, nodes)?;
     let mut total = Value::Int(0);
     for value in mapped(machine, &list, nodes.get(1))? {
         let added = match value {
             Value::Int(_) | Value::Float(_) => ops::add(&total, &value),
-            // Durations add up too, from the first one on.
-            Value::Duration(_) if total == Value::Int(0) => Some(value.clone()),
-            Value::Duration(_) => ops::add(&total, &value),
             _ => None,
         };
         total = added.ok_or_else(|| {
@@ -220,6 +250,28 @@ pub(super) fn sum(machine: &mut Machine<'_>, call: &Node, nodes: &[Node]) -> Eva
                 format!("invalid argument for sum (type {})", value.type_name()),
             )
         })?;
+    }
+    Ok(total)
+}
+
+fn is_literal(node: &Node) -> bool {
+    match &node.kind {
+        NodeKind::Int(_) | NodeKind::Float(_) | NodeKind::Str(_) | NodeKind::Bool(_) => true,
+        NodeKind::Unary(Unary::Minus | Unary::Plus, inner) => {
+            matches!(inner.kind, NodeKind::Int(_) | NodeKind::Float(_))
+        }
+        _ => false,
+    }
+}
+
+/// The original reads `sum([a, b, c])` as `a + (b + c)`: text is joined too, and rounding differs.
+fn added_up(machine: &mut Machine<'_>, call: &Node, items: &[Node]) -> Evaluated {
+    let mut values = machine.all(items)?.into_iter().rev();
+    let mut total = values.next().unwrap_or(Value::Int(0));
+    for value in values {
+        let sum = ops::add(&value, &total)
+            .ok_or_else(|| fault(call.span, ops::mismatch(Binary::Add, &value, &total)))?;
+        total = at(call.span, machine.budget.admit(sum))?;
     }
     Ok(total)
 }
@@ -249,7 +301,7 @@ pub(super) fn sort_by(machine: &mut Machine<'_>, call: &Node, nodes: &[Node]) ->
     let keys = mapped(machine, &list, nodes.get(1))?;
     let descending = match nodes.get(2) {
         Some(order) => {
-            let value = machine.eval(order)?;
+            let value = machine.predicate(order, &list, 0, Value::Nil)?;
             at(order.span, lists::descending(&value))?
         }
         None => false,
@@ -263,7 +315,8 @@ pub(super) fn reduce(machine: &mut Machine<'_>, call: &Node, nodes: &[Node]) -> 
     let list = list(machine, call, nodes)?;
     let mut indices = 0..list.items().len();
     let mut acc = match nodes.get(2) {
-        Some(initial) => machine.eval(initial)?,
+        // As in the original, `#` is the first item here already.
+        Some(initial) => machine.predicate(initial, &list, 0, Value::Nil)?,
         None => match indices.next() {
             Some(first) => list.items().get(first).cloned().unwrap_or(Value::Nil),
             None => {

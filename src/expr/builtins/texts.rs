@@ -48,8 +48,18 @@ fn upper_char(c: char) -> char {
     let mut upper = c.to_uppercase();
     match (upper.next(), upper.next()) {
         (Some(single), None) => single,
-        _ => c,
+        _ => title_char(c).unwrap_or(c),
     }
+}
+
+/// Greek letters with an iota below: their capitals are single characters with the iota beside.
+fn title_char(c: char) -> Option<char> {
+    let distance = match u32::from(c) {
+        0x1f80..=0x1f87 | 0x1f90..=0x1f97 | 0x1fa0..=0x1fa7 => 8,
+        0x1fb3 | 0x1fc3 | 0x1ff3 => 9,
+        _ => return None,
+    };
+    char::from_u32(u32::from(c) + distance)
 }
 
 pub(super) fn lower(call: &mut Call<'_, '_>) -> Given {
@@ -71,7 +81,7 @@ fn pieces(call: &mut Call<'_, '_>, keep: bool) -> Given {
     let text = call.text(0)?;
     let separator = call.text(1)?;
     let limit = match call.given(2) {
-        Some(_) => call.count(2)?,
+        Some(_) => call.whole(2)?,
         None => -1,
     };
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
@@ -104,7 +114,7 @@ pub(super) fn replace(call: &mut Call<'_, '_>) -> Given {
     let text = call.text(0)?;
     let (old, new) = (call.text(1)?, call.text(2)?);
     let count = match call.given(3) {
-        Some(_) => usize::try_from(call.count(3)?).unwrap_or(usize::MAX),
+        Some(_) => usize::try_from(call.whole(3)?).unwrap_or(usize::MAX),
         None => usize::MAX,
     };
     let found = text.matches(old).take(count).count();
@@ -115,7 +125,7 @@ pub(super) fn replace(call: &mut Call<'_, '_>) -> Given {
 
 pub(super) fn repeat(call: &mut Call<'_, '_>) -> Given {
     let text = call.text(0)?;
-    let times = call.count(1)?;
+    let times = call.whole(1)?;
     if times > MOST_REPEATS {
         return Err("memory budget exceeded".into());
     }

@@ -4,14 +4,40 @@ use std::sync::Arc;
 
 use regex::Regex;
 
-use super::super::ast::{Binary, Node, Operation};
-use super::super::go;
+use super::super::ast::{Binary, Node, NodeKind, Operation};
+use super::super::go::pattern;
 use super::super::ops;
 use super::super::value::Value;
 use super::{Evaluated, Machine, Stop, at, fault};
 
 /// Compiling a pattern costs about as much as this many nodes.
 const PATTERN_STEPS: u64 = 10_000;
+
+/// Whether a list of nothing but text is written here.
+fn is_texts(node: &Node) -> bool {
+    match &node.kind {
+        NodeKind::Array(items) => {
+            !items.is_empty()
+                && items
+                    .iter()
+                    .all(|item| matches!(item.kind, NodeKind::Str(_)))
+        }
+        _ => false,
+    }
+}
+
+/// The original makes such a list a map with text as keys, so only text can be looked up in it;
+/// nothing stands for the empty text.
+fn among_texts(needle: &Value, texts: &Value) -> Result<Value, String> {
+    match needle {
+        Value::Nil => ops::binary(Binary::In, &Value::from(""), texts),
+        Value::Str(_) => ops::binary(Binary::In, needle, texts),
+        other => Err(format!(
+            "cannot use {} to look for text: the list has nothing but text",
+            other.type_name()
+        )),
+    }
+}
 
 impl Machine<'_> {
     pub(super) fn fold(&mut self, first: &Node, rest: &[Operation]) -> Evaluated {
@@ -52,6 +78,7 @@ impl Machine<'_> {
             Binary::And | Binary::Or | Binary::Coalesce => right,
             Binary::Range => at(span, self.range(left, &right))?,
             Binary::Matches => at(span, self.matches(left, &right))?,
+            Binary::In if is_texts(&operation.right) => at(span, among_texts(left, &right))?,
             op => {
                 let value = at(span, ops::binary(op, left, &right))?;
                 // Only text and time can have grown here.
@@ -117,12 +144,7 @@ impl Machine<'_> {
             return Ok(regex.clone());
         }
         self.budget.spend(PATTERN_STEPS)?;
-        let regex = Regex::new(&go::pattern::translate(&pattern)).map_err(|why| {
-            let text = why.to_string();
-            let last = text.lines().last().unwrap_or_default();
-            let reason = last.strip_prefix("error: ").unwrap_or(last);
-            format!("error parsing regexp: {reason}: `{pattern}`")
-        })?;
+        let regex = pattern::compile(&pattern)?;
         self.patterns.insert(pattern, regex.clone());
         Ok(regex)
     }

@@ -1,11 +1,13 @@
 //! `time`: layouts, as far as expressions use them.
 
-use jiff::civil::Weekday;
-use jiff::tz::TimeZone;
+use jiff::civil::DateTime;
+use jiff::tz::{Offset, TimeZone};
 use jiff::{SignedDuration, Zoned};
 
+mod named;
 mod parse;
 
+pub(in super::super) use named::{month, weekday};
 pub(in super::super) use parse::parse;
 
 const MONTHS: [&str; 12] = [
@@ -56,6 +58,7 @@ enum Item<'l> {
     DaySpace,
     Day2,
     YearDay3,
+    YearDaySpace,
     Hour24,
     Hour12,
     Hour12Two,
@@ -70,12 +73,12 @@ enum Item<'l> {
     ZoneName,
     /// Whether UTC is written `Z`, and the form of anything else.
     Offset(bool, &'static str),
-    /// Digits of a fraction; `true` keeps zeros at the end.
-    Fraction(usize, bool),
+    /// The point or comma, and digits of a fraction; `true` keeps zeros at the end.
+    Fraction(char, usize, bool),
 }
 
 /// Longest first where one begins with another.
-const ITEMS: [(&str, Item<'static>); 32] = [
+const ITEMS: [(&str, Item<'static>); 33] = [
     ("January", Item::LongMonth),
     ("Jan", Item::ShortMonth),
     ("Monday", Item::LongDay),
@@ -91,6 +94,7 @@ const ITEMS: [(&str, Item<'static>); 32] = [
     ("06", Item::Year2),
     ("15", Item::Hour24),
     ("1", Item::Month),
+    ("__2", Item::YearDaySpace),
     ("_2", Item::DaySpace),
     ("2", Item::Day),
     ("3", Item::Hour12),
@@ -117,7 +121,7 @@ fn items(layout: &str) -> Vec<Item<'_>> {
     while !rest.is_empty() {
         let found = ITEMS
             .iter()
-            .find(|(name, _)| rest.starts_with(name))
+            .find(|(name, item)| rest.starts_with(name) && !is_other_word(rest, name, *item))
             .map(|(name, item)| (name.len(), *item))
             .or_else(|| fraction_item(rest));
         let width = match found {
@@ -144,8 +148,19 @@ fn items(layout: &str) -> Vec<Item<'_>> {
     items
 }
 
+/// `Month` is no short Monday: short names end where no small letter follows. `_2006` is a year.
+fn is_other_word(rest: &str, name: &str, item: Item<'_>) -> bool {
+    let after = rest.get(name.len()..).unwrap_or_default();
+    match item {
+        Item::ShortMonth | Item::ShortDay => after.starts_with(|c: char| c.is_ascii_lowercase()),
+        Item::DaySpace => after.starts_with("006"),
+        _ => false,
+    }
+}
+
 /// A point or comma, then only zeros or only nines.
 fn fraction_item(rest: &str) -> Option<(usize, Item<'static>)> {
+    let separator = rest.chars().next()?;
     let digits = rest.strip_prefix(['.', ','])?;
     let kind = digits.chars().next().filter(|c| matches!(c, '0' | '9'))?;
     let count = digits.chars().take_while(|c| *c == kind).count();
@@ -153,7 +168,7 @@ fn fraction_item(rest: &str) -> Option<(usize, Item<'static>)> {
         .chars()
         .nth(count)
         .is_some_and(|c| c.is_ascii_digit());
-    ends.then_some((count + 1, Item::Fraction(count, kind == '0')))
+    ends.then_some((count + 1, Item::Fraction(separator, count, kind == '0')))
 }
 
 /// `Time.Format`.
@@ -179,6 +194,7 @@ fn format_item(time: &Zoned, item: Item<'_>) -> String {
         Item::DaySpace => format!("{:>2}", time.day()),
         Item::Day2 => format!("{:02}", time.day()),
         Item::YearDay3 => format!("{:03}", time.day_of_year()),
+        Item::YearDaySpace => format!("{:>3}", time.day_of_year()),
         Item::Hour24 => format!("{:02}", time.hour()),
         Item::Hour12 => twelve.to_string(),
         Item::Hour12Two => format!("{twelve:02}"),
@@ -192,7 +208,7 @@ fn format_item(time: &Zoned, item: Item<'_>) -> String {
         Item::LowerHalf => half.to_lowercase(),
         Item::ZoneName => abbreviation(time),
         Item::Offset(zulu, form) => offset(time, zulu, form),
-        Item::Fraction(digits, keep) => fraction(time, digits, keep),
+        Item::Fraction(separator, digits, keep) => fraction(time, separator, digits, keep),
     }
 }
 
@@ -204,11 +220,6 @@ fn month_name(time: &Zoned) -> &'static str {
 fn day_name(time: &Zoned) -> &'static str {
     let index = usize::try_from(time.weekday().to_monday_zero_offset()).unwrap_or(0);
     DAYS.get(index).copied().unwrap_or_default()
-}
-
-/// 0 is Sunday.
-pub(in super::super) fn weekday_number(day: Weekday) -> i64 {
-    i64::from(day.to_sunday_zero_offset())
 }
 
 fn abbreviation(time: &Zoned) -> String {
@@ -236,7 +247,7 @@ fn offset(time: &Zoned, zulu: bool, form: &str) -> String {
     }
 }
 
-fn fraction(time: &Zoned, digits: usize, keep: bool) -> String {
+fn fraction(time: &Zoned, separator: char, digits: usize, keep: bool) -> String {
     let all = format!("{:09}", time.subsec_nanosecond());
     let kept: String = all.chars().take(digits).collect();
     let kept = if keep {
@@ -247,7 +258,7 @@ fn fraction(time: &Zoned, digits: usize, keep: bool) -> String {
     if kept.is_empty() {
         return String::new();
     }
-    format!(".{kept}")
+    format!("{separator}{kept}")
 }
 
 /// `time.RFC3339Nano`, what JSON holds.
@@ -262,7 +273,8 @@ pub(in super::super) fn print(time: &Zoned) -> String {
 
 /// `Location.String()`.
 pub(in super::super) fn zone_name(zone: &TimeZone) -> String {
-    zone.iana_name().unwrap_or("UTC").to_owned()
+    let fixed = if *zone == TimeZone::UTC { "UTC" } else { "" };
+    zone.iana_name().unwrap_or(fixed).to_owned()
 }
 
 /// `time.LoadLocation`.
@@ -270,8 +282,45 @@ pub(in super::super) fn zone(name: &str) -> Result<TimeZone, String> {
     match name {
         "" | "UTC" => Ok(TimeZone::UTC),
         "Local" => Ok(TimeZone::system()),
-        _ => TimeZone::get(name).map_err(|_| format!("unknown time zone {name}")),
+        // The files that Go reads have their names in one spelling.
+        _ => TimeZone::get(name)
+            .ok()
+            .filter(|zone| zone.iana_name() == Some(name))
+            .ok_or_else(|| format!("unknown time zone {name}")),
     }
+}
+
+/// The instant of a local time. Where clocks are set there are none or two: Go takes the offset that
+/// counts at the same hour in UTC, and if that does not count at the instant found, the one that does.
+pub(super) fn local(civil: DateTime, zone: &TimeZone) -> Option<Zoned> {
+    let guess = Offset::UTC.to_timestamp(civil).ok()?;
+    let offset = zone.to_offset(guess);
+    let instant = offset.to_timestamp(civil).ok()?;
+    let there = zone.to_offset(instant);
+    let instant = if there == offset {
+        instant
+    } else {
+        there.to_timestamp(civil).ok()?
+    };
+    Some(instant.to_zoned(zone.clone()))
+}
+
+/// `Time.Truncate` and `Time.Round`, counted from the year 1; no length changes nothing.
+pub(in super::super) fn rounded(time: &Zoned, nanoseconds: i64, up: bool) -> Option<Zoned> {
+    /// Seconds from the year 1 to 1970.
+    const TO_1970: i128 = 62_135_596_800;
+    let length = i128::from(nanoseconds);
+    if length <= 0 {
+        return Some(time.clone());
+    }
+    let since = time.timestamp().as_nanosecond() + TO_1970 * 1_000_000_000;
+    let over = since.rem_euclid(length);
+    let change = if up && over + over >= length {
+        length - over
+    } else {
+        -over
+    };
+    shifted(time, i64::try_from(change).ok()?)
 }
 
 /// The difference in nanoseconds, kept within Go's range of durations.
@@ -302,7 +351,7 @@ pub(in super::super) fn add_date(
     let days = days.checked_add(i64::from(civil.day()) - 1)?;
     let span = jiff::Span::new().try_days(days).ok()?;
     let there = first.checked_add(span).ok()?;
-    there.to_zoned(time.time_zone().clone()).ok()
+    local(there, time.time_zone())
 }
 
 /// A time later by so many nanoseconds; `None` beyond the calendar.

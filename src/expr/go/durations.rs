@@ -1,5 +1,7 @@
 //! `time.Duration` in Go's text form.
 
+use super::super::value::Value;
+
 const UNITS: [(&str, i128); 8] = [
     ("ns", 1),
     ("us", 1_000),
@@ -50,37 +52,67 @@ pub(in super::super) fn parse(text: &str) -> Result<i64, String> {
 
 struct Amount {
     whole: i128,
-    fraction: i128,
-    fraction_scale: i128,
+    fraction: u64,
+    fraction_scale: f64,
 }
 
 impl Amount {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_precision_loss,
+        reason = "Go computes the fraction in floats, which shows in the last digits"
+    )]
     fn nanoseconds(&self, unit: i128) -> i128 {
-        self.whole
-            .saturating_mul(unit)
-            .saturating_add(self.fraction.saturating_mul(unit) / self.fraction_scale)
+        let part = self.fraction as f64 * (unit as f64 / self.fraction_scale);
+        self.whole.saturating_mul(unit).saturating_add(part as i128)
     }
 }
 
 fn amount(number: &str) -> Option<Amount> {
-    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-    if (whole.is_empty() && fraction.is_empty()) || fraction.contains('.') {
+    let (whole, digits) = number.split_once('.').unwrap_or((number, ""));
+    if (whole.is_empty() && digits.is_empty()) || digits.contains('.') {
         return None;
     }
-    // More digits than nanoseconds can show change nothing.
-    let fraction = fraction.get(..fraction.len().min(18))?;
-    let read = |digits: &str| {
-        if digits.is_empty() {
-            Some(0)
-        } else {
-            digits.parse::<i128>().ok()
-        }
+    let whole = match whole {
+        "" => 0,
+        digits => digits.parse().ok()?,
     };
+    let (mut fraction, mut fraction_scale) = (0_u64, 1.0);
+    for digit in digits.chars().map_while(|c| c.to_digit(10)) {
+        let longer = fraction.checked_mul(10)?.checked_add(u64::from(digit))?;
+        // What an int cannot hold is not read, as in Go.
+        if i64::try_from(longer).is_err() {
+            break;
+        }
+        fraction = longer;
+        fraction_scale *= 10.0;
+    }
     Some(Amount {
-        whole: read(whole)?,
-        fraction: read(fraction)?,
-        fraction_scale: 10_i128.pow(u32::try_from(fraction.len()).ok()?),
+        whole,
+        fraction,
+        fraction_scale,
     })
+}
+
+/// `Duration.Truncate` and `Duration.Round`, by name.
+pub(in super::super) fn rounded(nanoseconds: i64, unit: i64, method: &str) -> Option<Value> {
+    let up = match method {
+        "Truncate" => false,
+        "Round" => true,
+        _ => return None,
+    };
+    if unit <= 0 {
+        return Some(Value::Duration(nanoseconds));
+    }
+    let over = nanoseconds % unit;
+    let down = nanoseconds - over;
+    let half = over.unsigned_abs().saturating_mul(2) >= unit.unsigned_abs();
+    let made = match (up && half, nanoseconds < 0) {
+        (false, _) => down,
+        (true, false) => down.saturating_add(unit),
+        (true, true) => down.saturating_sub(unit),
+    };
+    Some(Value::Duration(made))
 }
 
 /// `Duration.String()`.

@@ -1,10 +1,14 @@
 //! `encoding/json`: what Go's `Marshal`, `MarshalIndent` and `Unmarshal` do.
 
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use regex::{Captures, Regex};
 
 use super::super::value::{Key, MapKind, Value};
-use super::{dates, numbers};
+use super::{dates, numbers, print};
 
 /// No result may be larger; a template that makes more is a mistake.
 const MAX_BYTES: usize = 64 << 20;
@@ -15,6 +19,19 @@ pub(in super::super) fn compact(value: &Value) -> Result<String, String> {
         out: String::new(),
         indent: None,
         level: 0,
+        any_keys: false,
+    };
+    writer.value(value)?;
+    Ok(writer.out)
+}
+
+/// As [`compact`], but a map whose keys are not all text is written too, with the keys as text.
+pub(in super::super) fn any(value: &Value) -> Result<String, String> {
+    let mut writer = Writer {
+        out: String::new(),
+        indent: None,
+        level: 0,
+        any_keys: true,
     };
     writer.value(value)?;
     Ok(writer.out)
@@ -26,6 +43,7 @@ pub(in super::super) fn indented(value: &Value) -> Result<String, String> {
         out: String::new(),
         indent: Some("  "),
         level: 0,
+        any_keys: false,
     };
     writer.value(value)?;
     Ok(writer.out)
@@ -33,12 +51,32 @@ pub(in super::super) fn indented(value: &Value) -> Result<String, String> {
 
 /// Reads JSON text; numbers keep the value that Go's float64 has.
 pub(in super::super) fn read(text: &str) -> Result<serde_json::Value, String> {
-    serde_json::from_str(text).map_err(|why| {
+    serde_json::from_str(&whole_characters(text)).map_err(|why| {
         if why.to_string().starts_with("number out of range") {
             return "json: cannot unmarshal number into Go value of type float64".to_owned();
         }
         why.to_string()
     })
+}
+
+/// Escapes that are half a surrogate pair, which Go reads as U+FFFD, are written so.
+fn whole_characters(text: &str) -> Cow<'_, str> {
+    /// A backslash and what follows, so that an escaped backslash starts no escape.
+    static ESCAPES: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        let high = r"\\u[dD][89abAB][0-9a-fA-F]{2}";
+        let low = r"\\u[dD][c-fC-F][0-9a-fA-F]{2}";
+        Regex::new(&format!(r"(?<pair>{high}{low})|(?<half>{high}|{low})|\\.")).ok()
+    });
+    match ESCAPES.as_ref() {
+        Some(escapes) if text.contains("\\uD") || text.contains("\\ud") => {
+            escapes.replace_all(text, |found: &Captures<'_>| {
+                let whole = found.get(0).map_or("", |whole| whole.as_str());
+                let half = found.name("half").is_some();
+                if half { "\\ufffd" } else { whole }.to_owned()
+            })
+        }
+        _ => Cow::Borrowed(text),
+    }
 }
 
 /// A float as a JSON number: whole ones without a fraction, as Go writes them.
@@ -57,6 +95,7 @@ struct Writer {
     out: String,
     indent: Option<&'static str>,
     level: usize,
+    any_keys: bool,
 }
 
 impl Writer {
@@ -104,15 +143,15 @@ impl Writer {
         Ok(())
     }
 
-    /// `groupBy` makes maps that Go refuses to marshal; where all keys are text there is no reason to.
+    /// What `groupBy` and `fromPairs` make, Go refuses to marshal.
     fn map(&mut self, map: &super::super::value::Map) -> Result<(), String> {
-        let all_text = map.entries().keys().all(|key| matches!(key, Key::Str(_)));
-        if map.kind() == MapKind::Keyed && !all_text {
+        if map.kind() == MapKind::Keyed && !self.any_keys {
             return Err("json: unsupported type: map[interface {}]interface {}".to_owned());
         }
         self.group('{', '}', map.entries().iter(), |writer, (key, value)| {
-            if let Key::Str(key) = key {
-                writer.key(key);
+            match key {
+                Key::Str(key) => writer.key(key),
+                other => writer.key(&print::plain(&other.to_value())),
             }
             writer.value(value)
         })

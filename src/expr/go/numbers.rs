@@ -48,6 +48,78 @@ pub(in super::super) fn literal(token: &str) -> Result<Literal, String> {
     int(&text, 10, "integer")
 }
 
+/// `math.Pow`: whole exponents by squaring and the rest by logarithm, as Go does, because a library's
+/// power differs in the last digit.
+pub(in super::super) fn power(base: f64, exponent: f64) -> f64 {
+    let (size, special) = (exponent.abs(), exponent == 0.0 || base == 1.0);
+    let fraction = size.fract();
+    if special || !base.is_normal() || size >= 1e15 || (fraction != 0.0 && base < 0.0) {
+        return base.powf(exponent);
+    }
+    if size == 0.5 {
+        let root = base.sqrt();
+        return if exponent < 0.0 { 1.0 / root } else { root };
+    }
+    let mut left = size.floor();
+    let mut product = 1.0_f64;
+    if fraction != 0.0 {
+        let mut part = fraction;
+        if part > 0.5 {
+            part -= 1.0;
+            left += 1.0;
+        }
+        product = (part * base.ln()).exp();
+    }
+    let (mut square, mut square_scale) = split(base);
+    let mut scale = 0_i64;
+    while left > 0.0 {
+        // Beyond any exponent that a float has: the result is zero or infinite by now.
+        if square_scale.abs() > 1 << 12 {
+            scale += square_scale;
+            break;
+        }
+        if left % 2.0 != 0.0 {
+            product *= square;
+            scale += square_scale;
+        }
+        square *= square;
+        square_scale *= 2;
+        if square < 0.5 {
+            square += square;
+            square_scale -= 1;
+        }
+        left = (left / 2.0).floor();
+    }
+    if exponent < 0.0 {
+        product = 1.0 / product;
+        scale = -scale;
+    }
+    scaled(product, scale)
+}
+
+/// A normal number as a fraction of at least a half and a power of two.
+fn split(number: f64) -> (f64, i64) {
+    let bits = number.to_bits();
+    let exponent = i64::try_from(bits >> 52 & 0x7ff).unwrap_or(0) - 1022;
+    let fraction = f64::from_bits(bits & !(0x7ff << 52) | 1022 << 52);
+    (fraction, exponent)
+}
+
+/// `number * 2^scale`, rounded once.
+fn scaled(number: f64, scale: i64) -> f64 {
+    let power = |scale: i64| {
+        let biased = u64::try_from(scale + 1023).unwrap_or(0).min(0x7ff);
+        f64::from_bits(biased << 52)
+    };
+    match scale {
+        1025.. => number * f64::INFINITY,
+        1024 => number * 2.0 * power(1023),
+        -1022..=1023 => number * power(scale),
+        -1140..=-1023 => number * power(scale + 120) * power(-120),
+        _ => number * 0.0,
+    }
+}
+
 /// `strconv.ParseFloat(text, 64)`: also hex floats, underscores between digits, `Inf`, `NaN`.
 /// `None` where Go reports an error, which includes numbers beyond the range.
 pub(in super::super) fn parse_float(text: &str) -> Option<f64> {

@@ -38,7 +38,10 @@ pub(in super::super) fn plain(value: &Value) -> String {
         Value::Time(time) => dates::print(time),
         Value::Duration(nanoseconds) => durations::print(*nanoseconds),
         Value::Zone(zone) => dates::zone_name(zone),
-        Value::Object(object) => plain(&object.marshal()),
+        Value::Object(object) => match object.call("String", &[]) {
+            Some(Ok(Value::Str(text))) => text.to_string(),
+            _ => plain(&object.marshal()),
+        },
     }
 }
 

@@ -1,9 +1,10 @@
 //! Calls, and the expressions that functions such as `filter` take.
 
+use std::ops::Range;
+
 use super::super::ast::{Node, NodeKind};
 use super::super::builtins::{self, Builtin, Shape};
 use super::super::lexer::{Fault, Kind, Token};
-use super::operations::literal_type;
 use super::{Parsed, Parser, above};
 
 impl Parser {
@@ -18,9 +19,9 @@ impl Parser {
         let builtin = builtins::find(&name.value);
         let arguments = match builtin {
             Some(Builtin {
-                shape: Shape::Predicate { .. },
+                shape: Shape::Predicate { least, most, .. },
                 ..
-            }) => self.predicate_arguments(piped)?,
+            }) => self.predicate_arguments(piped, *least..*most)?,
             _ => {
                 let mut arguments: Vec<Node> = piped.into_iter().collect();
                 arguments.extend(self.listed("(", ")", |parser| parser.expression(0))?);
@@ -29,39 +30,43 @@ impl Parser {
         };
         let height = above(arguments.iter());
         let kind = match builtin {
-            Some(builtin) => {
-                builtin
-                    .check_count(arguments.len())
-                    .map_err(|message| Fault::new(name.span, message))?;
-                if builtin.name == "get" {
-                    check_get(&arguments)?;
-                }
-                NodeKind::Builtin(builtin, arguments)
-            }
+            Some(builtin) => NodeKind::Builtin(builtin, arguments),
             None => NodeKind::Call(name.value.into(), arguments),
         };
         self.node(kind, name.span, start, height)
     }
 
-    /// The list, then the predicate, then whatever the function takes besides.
-    fn predicate_arguments(&mut self, piped: Option<Node>) -> Result<Vec<Node>, Fault> {
+    /// The list, then the predicate, then whatever the function takes besides; those numbered in
+    /// `optional` may be left out. A comma at the end is fine only when all are there.
+    fn predicate_arguments(
+        &mut self,
+        piped: Option<Node>,
+        optional: Range<usize>,
+    ) -> Result<Vec<Node>, Fault> {
         let mut arguments: Vec<Node> = piped.into_iter().collect();
         let given = arguments.len();
         self.expect(Kind::Bracket, "(")?;
-        while !self.at(Kind::Bracket, ")") {
-            if arguments.len() > given {
-                self.expect(Kind::Operator, ",")?;
-                if self.at(Kind::Bracket, ")") {
+        for at in given..optional.end {
+            if self.at(Kind::Bracket, ")") {
+                if at >= optional.start {
                     break;
                 }
+                return Err(Fault::new(
+                    self.current().span,
+                    format!("expected at least {} arguments", optional.end - given),
+                ));
             }
-            let argument = if arguments.len() == 1 {
+            if at > given {
+                self.expect(Kind::Operator, ",")?;
+            }
+            let argument = if at == 1 {
                 self.predicate()?
             } else {
                 self.expression(0)?
             };
             arguments.push(argument);
         }
+        self.take(Kind::Operator, ",");
         self.expect(Kind::Bracket, ")")?;
         Ok(arguments)
     }
@@ -82,26 +87,5 @@ impl Parser {
             ));
         }
         node
-    }
-}
-
-/// `get` forgives whatever it meets at run time, so what can never be looked into is told before.
-fn check_get(arguments: &[Node]) -> Result<(), Fault> {
-    let [target, key] = arguments else {
-        return Ok(());
-    };
-    if let Some((name @ ("bool" | "int" | "float64"), _)) = literal_type(target) {
-        return Err(Fault::new(
-            target.span,
-            format!("type {name} does not support indexing"),
-        ));
-    }
-    let list = matches!(target.kind, NodeKind::Array(_) | NodeKind::Fold(..));
-    match literal_type(key) {
-        Some((name @ ("bool" | "float64"), _)) if list => Err(Fault::new(
-            key.span,
-            format!("non-integer slice index {name}"),
-        )),
-        _ => Ok(()),
     }
 }

@@ -62,7 +62,6 @@ impl Parser {
                     span: token.span,
                     right,
                 };
-                check_literals(&left, &operation, &token.value)?;
                 self.fold(left, operation)?
             };
             previous_coalesces = op == Binary::Coalesce;
@@ -119,8 +118,7 @@ impl Parser {
     fn pipe(&mut self, left: Node) -> Parsed {
         self.expect(Kind::Operator, "|")?;
         let name = self.identifier()?;
-        let call = self.call(name, Some(left))?;
-        self.postfix(call)
+        self.call(name, Some(left))
     }
 
     pub(super) fn ternary(&mut self, mut condition: Node) -> Parsed {
@@ -143,35 +141,5 @@ impl Parser {
             condition = self.node(kind, span, start, height)?;
         }
         Ok(condition)
-    }
-}
-
-/// Literals that an operator can never take: a slip worth telling before anything runs.
-fn check_literals(left: &Node, operation: &Operation, written: &str) -> Result<(), Fault> {
-    let names = (literal_type(left), literal_type(&operation.right));
-    let (Some((left_type, left_class)), Some((right_type, right_class))) = names else {
-        return Ok(());
-    };
-    let fine = match operation.op {
-        Binary::Equal | Binary::NotEqual => left_class == right_class,
-        Binary::And | Binary::Or => left_type == "bool" && right_type == "bool",
-        _ => true,
-    };
-    if fine {
-        return Ok(());
-    }
-    Err(Fault::new(
-        operation.span,
-        format!("invalid operation: {written} (mismatched types {left_type} and {right_type})"),
-    ))
-}
-
-pub(super) fn literal_type(node: &Node) -> Option<(&'static str, u8)> {
-    match node.kind {
-        NodeKind::Bool(_) => Some(("bool", 0)),
-        NodeKind::Int(_) => Some(("int", 1)),
-        NodeKind::Float(_) => Some(("float64", 1)),
-        NodeKind::Str(_) => Some(("string", 2)),
-        _ => None,
     }
 }

@@ -94,9 +94,6 @@ impl Parser {
     }
 
     fn member(&mut self, target: Node, key: Node, optional: bool, span: Span) -> Parsed {
-        if let (NodeKind::Nil, NodeKind::Str(name)) = (&target.kind, &key.kind) {
-            return Err(Fault::new(span, format!("type nil has no field {name}")));
-        }
         let start = target.extent.start;
         let height = above([&target, &key]);
         let member = Member {

@@ -95,10 +95,7 @@ fn memory_and_time_are_budgets() {
         "memory budget exceeded",
     );
     refused("reduce(1..900, [#acc], 0)", "nested too deeply");
-    refused(
-        "all(1..400000, any(1..400000, # < 0) or true)",
-        "budget exceeded",
-    );
+    refused("all(1..400000, none(1..400000, # < 0))", "budget exceeded");
     refused("uniq(map(1..200000, [#]))", "budget exceeded");
     refused(
         "reduce(1..500, concat(#acc, 1..5000), [])",

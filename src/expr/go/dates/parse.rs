@@ -4,7 +4,7 @@ use jiff::Zoned;
 use jiff::civil::DateTime;
 use jiff::tz::{Offset, TimeZone};
 
-use super::{DAYS, Item, MONTHS, abbreviation, items};
+use super::{DAYS, Item, MONTHS, abbreviation, items, local};
 
 #[derive(Default)]
 struct Parts {
@@ -69,8 +69,12 @@ fn parse_item<'t>(text: &'t str, item: Item<'_>, parts: &mut Parts) -> Option<&'
             parts.day = i8::try_from(day).ok();
             Some(rest)
         }
-        Item::YearDay3 => {
-            let (day, rest) = digits(text, 3, 3)?;
+        Item::YearDay3 | Item::YearDaySpace => {
+            let spaces = match item {
+                Item::YearDaySpace => text.chars().take(2).take_while(|c| *c == ' ').count(),
+                _ => 0,
+            };
+            let (day, rest) = digits(text.get(spaces..)?, 3 - spaces, 3 - spaces)?;
             parts.year_day = i16::try_from(day).ok();
             Some(rest)
         }
@@ -94,7 +98,7 @@ fn parse_item<'t>(text: &'t str, item: Item<'_>, parts: &mut Parts) -> Option<&'
         Item::UpperHalf | Item::LowerHalf => parse_half(text, parts),
         Item::ZoneName => parse_zone_name(text, parts),
         Item::Offset(zulu, form) => parse_offset(text, zulu, form, parts),
-        Item::Fraction(count, true) => {
+        Item::Fraction(_, count, true) => {
             let (head, rest) = text.split_at_checked(count + 1)?;
             parse_fraction(head, parts)?.is_empty().then_some(rest)
         }
@@ -235,15 +239,15 @@ fn assemble(parts: Parts, zone: &TimeZone) -> Option<Zoned> {
             TimeZone::fixed(offset)
         }
         (None, Some("UTC")) => TimeZone::UTC,
-        // A name that the zone does not use is taken for UTC, as Go does.
+        // A name that the zone does not use is shown, but its offset is not known, as in Go.
         (None, Some(name)) => {
-            let there = civil.to_zoned(zone.clone()).ok()?;
+            let there = local(civil, zone)?;
             if abbreviation(&there) == name {
                 return Some(there);
             }
-            TimeZone::UTC
+            TimeZone::posix(&format!("{name}0")).unwrap_or(TimeZone::UTC)
         }
         (None, None) => zone.clone(),
     };
-    civil.to_zoned(zone).ok()
+    local(civil, &zone)
 }

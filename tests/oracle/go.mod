@@ -1,0 +1,5 @@
+module tidewaiter.test/oracle
+
+go 1.26
+
+require github.com/expr-lang/expr v1.17.8
