@@ -1,0 +1,3 @@
+module tidewaiter.test/oracle
+
+go 1.26
