@@ -123,7 +123,7 @@ fn errors_name_the_place_and_what_was_nil() {
     );
     fails(
         "commit.Id",
-        "v1alpha1.GitCommit has no field Id (1:8)\n | commit.Id\n | .......^",
+        "v1alpha1.GitCommit has no field Id; did you mean ID? (1:8)\n | commit.Id\n | .......^",
     );
     fails(
         "1 + 'a'",
