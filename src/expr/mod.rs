@@ -7,6 +7,7 @@
 //! | `eval`, `ops`, `access` | running a tree within budgets of memory and steps |
 //! | `builtins` | one table of the language's own functions |
 //! | [`mod@env`], [`suggest`] | names, functions and hints that a caller supplies; which name was meant |
+//! | [`show`] | a value as people and programs read it |
 //! | [`template`] | `${{ }}` and `${% %}` inside strings and JSON, and how results get their type |
 //! | [`kargo`] | Kargo's functions over plain data: `commitFrom`, `status`, `secret` and so on |
 //! | `go` | how Go would write a value: JSON, `%v`, `%q`, YAML, dates |
@@ -29,6 +30,7 @@
 pub mod env;
 pub mod error;
 pub mod kargo;
+pub mod show;
 pub mod suggest;
 pub mod template;
 pub mod value;

@@ -22,7 +22,7 @@ pub use freight::{
 };
 pub use lookups::{Lookups, NoLookups};
 pub use prefetch::{Answer, Prefetched, Question};
-pub use scope::{Outcome, Scope, ScopeError, Var};
+pub use scope::{Outcome, Scope, ScopeError, Source, Tried, Var};
 pub use status::{StepMeta, StepsView, step_metas};
 
 /// Kargo's functions for one evaluation. `commitFrom` and its kin, `semver*` and the look-ups always
