@@ -338,4 +338,6 @@ fn run(expression: &str, env: &Env<'_>, path: &str) -> Result<(Value, String), T
 }
 
 #[cfg(test)]
+mod oracle;
+#[cfg(test)]
 mod tests;
