@@ -254,11 +254,6 @@ pub(super) fn find(name: &str) -> Option<&'static Builtin> {
     BUILTINS.iter().find(|builtin| builtin.name == name)
 }
 
-/// All names.
-pub(super) fn names() -> impl Iterator<Item = &'static str> {
-    BUILTINS.iter().map(|builtin| builtin.name)
-}
-
 impl Builtin {
     /// Whether it takes so many arguments; `Err` is the message.
     pub fn check_count(&self, count: usize) -> Result<(), String> {
@@ -287,4 +282,9 @@ impl Builtin {
             ),
         })
     }
+}
+
+/// All names.
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    BUILTINS.iter().map(|builtin| builtin.name)
 }

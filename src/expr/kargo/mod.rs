@@ -200,3 +200,5 @@ fn time(time: Option<&Zoned>) -> Value {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod versions;
