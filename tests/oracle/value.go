@@ -16,7 +16,7 @@ import (
 )
 
 // decode reads a corpus' value as Go holds it: a number written with a point or an exponent is a
-// float64, any other an int; {"$float": "NaN"}, {"$bytes": base64}, {"$duration": "1h"},
+// float64, any other an int ({"$int": "..."} where JSON readers differ); {"$float": "NaN"}, {"$bytes": base64}, {"$duration": "1h"},
 // {"$time": RFC 3339}, {"$texts": {...}} (a map[string]string) and {"$raw": base64} (a string of
 // any bytes) are what JSON cannot say.
 func decode(raw json.RawMessage) (any, error) {
@@ -79,6 +79,8 @@ func special(key string, inner any) (any, error) {
 	}
 	text, _ := inner.(string)
 	switch key {
+	case "$int":
+		return strconv.Atoi(text)
 	case "$float":
 		return strconv.ParseFloat(text, 64)
 	case "$bytes":
@@ -151,6 +153,10 @@ func encode(out *bytes.Buffer, value any) {
 	reflected := reflect.ValueOf(value)
 	switch reflected.Kind() {
 	case reflect.Slice, reflect.Array:
+		if reflected.Kind() == reflect.Slice && reflected.IsNil() {
+			tagged(out, "$nil", reflected.Type().String())
+			return
+		}
 		out.WriteByte('[')
 		for at := range reflected.Len() {
 			if at > 0 {

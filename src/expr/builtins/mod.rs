@@ -58,6 +58,11 @@ pub(super) struct Trouble {
     pub message: String,
 }
 
+/// All names.
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    BUILTINS.iter().map(|builtin| builtin.name)
+}
+
 impl From<String> for Trouble {
     fn from(message: String) -> Self {
         Self {
@@ -282,9 +287,4 @@ impl Builtin {
             ),
         })
     }
-}
-
-/// All names.
-pub(super) fn names() -> impl Iterator<Item = &'static str> {
-    BUILTINS.iter().map(|builtin| builtin.name)
 }
