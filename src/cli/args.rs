@@ -24,17 +24,31 @@ pub struct Cli {
     pub verb: Option<Verb>,
 }
 
+impl Cli {
+    /// Flags that make no sense together for this verb, as a sentence.
+    pub fn conflict(&self) -> Option<&'static str> {
+        let file = matches!(&self.verb, Some(Verb::Eval(eval)) if eval.promotion.is_none());
+        let both = self.global.local.is_some() && self.global.context.is_some();
+        (both && !file).then_some("--local and --context cannot be used together")
+    }
+}
+
 /// Flags of every verb.
 #[derive(Clone, Debug, Default, Args)]
 pub struct Global {
     /// Use the local cluster stored in DIR instead of a kubeconfig
-    #[arg(long, global = true, value_name = "DIR", env = "TIDEWAITER_LOCAL",
-          conflicts_with_all = ["kubeconfig", "context"])]
+    #[arg(
+        long,
+        global = true,
+        value_name = "DIR",
+        env = "TIDEWAITER_LOCAL",
+        conflicts_with = "kubeconfig"
+    )]
     pub local: Option<PathBuf>,
     /// Path of the kubeconfig file
     #[arg(long, global = true, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
-    /// Context of the kubeconfig
+    /// Context of the kubeconfig (`eval` without --promotion: a file of variables)
     #[arg(long, global = true, value_name = "NAME")]
     pub context: Option<String>,
     /// Project (a Project is a namespace)
@@ -137,6 +151,8 @@ pub enum Verb {
     Apply(Apply),
     /// Check Stages and tasks in files before anything runs
     Lint(Lint),
+    /// Try an expression, a template or a step's configuration; nothing is run
+    Eval(Eval),
     /// Show paths, versions and what we are connected to
     Info(Info),
     /// Print shell completions
@@ -333,6 +349,48 @@ pub struct Lint {
     pub output: Format,
 }
 
+/// Trying expressions.
+#[derive(Clone, Debug, Args)]
+#[command(group = clap::ArgGroup::new("source").required(true))]
+pub struct Eval {
+    /// An expression, without delimiters
+    #[arg(value_name = "EXPR", group = "source", allow_hyphen_values = true)]
+    pub expression: Option<String>,
+    /// Text with expressions in ${{ }} or ${% %}
+    #[arg(
+        long,
+        value_name = "TEXT",
+        group = "source",
+        allow_hyphen_values = true
+    )]
+    pub template: Option<String>,
+    /// The configuration of the step of this alias, and what the step would refuse of it
+    #[arg(long, value_name = "ALIAS", group = "source", requires = "promotion", value_parser = NonEmptyStringValueParser::new())]
+    pub config: Option<String>,
+    /// Lines of {"id", "expr" or "template", "env"}, answered by a line each; `-` is standard input
+    #[arg(long, value_name = "FILE", group = "source")]
+    pub batch: Option<PathBuf>,
+    /// The promotion whose expressions these could be; the start of its name is enough where it is unique
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
+    pub promotion: Option<String>,
+    /// As seen by the step of this alias (default: behind the last step)
+    #[arg(long, value_name = "ALIAS", requires = "promotion", conflicts_with = "config", value_parser = NonEmptyStringValueParser::new())]
+    pub step: Option<String>,
+    /// Form of the output
+    #[arg(short, long, value_enum, default_value_t)]
+    pub output: EvalForm,
+}
+
+/// How a value is printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum EvalForm {
+    /// The value alone.
+    #[default]
+    Text,
+    /// The value and its type.
+    Json,
+}
+
 /// Showing paths and versions.
 #[derive(Clone, Debug, Args)]
 pub struct Info {
@@ -400,8 +458,13 @@ mod tests {
         assert_eq!((get.noun, get.output), (Noun::Promotions, Format::Wide));
         assert!(Cli::try_parse_from(["tidewaiter", "get", "stages", "-A", "-n", "x"]).is_err());
         assert!(Cli::try_parse_from(["tidewaiter", "promote", "--stage", "s"]).is_err());
-        assert!(
-            Cli::try_parse_from(["tidewaiter", "--local", "d", "--context", "c", "ui"]).is_err()
-        );
+        let conflict = |args: &[&str]| {
+            let flags = ["tidewaiter", "--local", "d", "--context", "c"];
+            let cli = Cli::try_parse_from(flags.iter().chain(args).copied()).unwrap();
+            cli.conflict().is_some()
+        };
+        assert!(conflict(&["ui"]));
+        assert!(conflict(&["eval", "1", "--promotion", "p"]));
+        assert!(!conflict(&["eval", "1"]));
     }
 }

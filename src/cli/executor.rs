@@ -44,6 +44,9 @@ use super::{
 const LOCAL_NAMESPACE: &str = "kargo";
 const LOCAL_CLAIM: &str = "tidewaiter-executor";
 
+/// Where Kargo keeps ConfigMaps and Secrets that all Projects share, by its default.
+pub const SHARED_NAMESPACE: &str = "kargo-shared-resources";
+
 /// An executor at work in this process.
 pub struct Executor {
     tools: Arc<Tools>,
@@ -271,6 +274,7 @@ fn tools(
         holder: epoch.holder.clone(),
         transitions: u64::try_from(epoch.transitions).unwrap_or_default(),
     };
+    settings.shared_namespace = Some(SHARED_NAMESPACE.into());
     settings.crash = crash_from_environment();
     let port = Arc::new(KubePort::new(own.client.clone()));
     let landers = Landers::new(LandSettings::default());

@@ -9,6 +9,7 @@ mod answer;
 mod apply;
 mod demo;
 mod describe;
+mod eval;
 mod executor;
 mod failure;
 mod get;
@@ -71,6 +72,9 @@ pub fn main() -> ExitCode {
 }
 
 async fn dispatch(cli: Cli) -> Done {
+    if let Some(conflict) = cli.conflict() {
+        return Err(Failure::new(Exit::Usage, conflict));
+    }
     let global = cli.global;
     match cli.verb.unwrap_or_else(|| Verb::Ui(args::Ui::default())) {
         Verb::Ui(args) => ui::run(&global, &args).await,
@@ -87,6 +91,7 @@ async fn dispatch(cli: Cli) -> Done {
         Verb::Run(args) => run::run(&global, &args).await,
         Verb::Apply(args) => apply::run(&global, &args).await,
         Verb::Lint(args) => lint::run(&args),
+        Verb::Eval(args) => eval::run(&global, &args).await,
         Verb::Info(args) => info::run(&global, &args).await,
         Verb::Completions(args) => {
             let mut command = Cli::command();

@@ -1,6 +1,9 @@
 //! One promotion's unchanging facts, which its run and its replays share.
 
-use std::sync::Arc;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use serde_json::{Map, Value};
 
@@ -12,8 +15,10 @@ use super::{
     tools::{Happening, Tools, What},
 };
 use crate::kargo::{
-    Alias, ProjectName, Promotion, PromotionName, PromotionStep, StageName, Timestamp, Uid,
-    artifact::FreightCollection, promotion::StepMetadata,
+    Alias, Freight, ProjectName, Promotion, PromotionName, PromotionStep, Stage, StageName,
+    Timestamp, Uid,
+    artifact::{FreightCollection, FreightReference},
+    promotion::StepMetadata,
 };
 
 /// The facts.
@@ -75,7 +80,7 @@ impl Course {
 /// A promotion's steps with the aliases that Kargo would give them; an error names one that cannot be.
 pub fn steps_of(promotion: &Promotion) -> Result<Vec<PromotionStep>, String> {
     let mut steps = promotion.spec.steps.clone();
-    let mut seen = std::collections::BTreeSet::new();
+    let mut seen = BTreeSet::new();
     for (at, step) in steps.iter_mut().enumerate() {
         if step.alias.is_empty() {
             step.alias = format!("step-{}", at + 1).into();
@@ -88,6 +93,29 @@ pub fn steps_of(promotion: &Promotion) -> Result<Vec<PromotionStep>, String> {
         }
     }
     Ok(steps)
+}
+
+/// The Freight, and where the Stage takes several origins those of the others that are there.
+pub fn collection(stage: &Stage, freight: &Freight) -> FreightCollection {
+    let requests = &stage.spec.requested_freight;
+    let mut items: BTreeMap<String, FreightReference> = BTreeMap::new();
+    if requests.len() > 1 {
+        let last = stage
+            .status
+            .last_promotion
+            .as_ref()
+            .and_then(|last| last.status.as_ref());
+        let before = last
+            .and_then(|status| status.freight_collection.as_ref())
+            .map(|c| c.items.clone())
+            .unwrap_or_default();
+        items = before
+            .into_iter()
+            .filter(|(key, _)| requests.iter().any(|request| request.origin.key() == *key))
+            .collect();
+    }
+    items.insert(freight.origin.key(), freight.reference());
+    FreightCollection::new(items.into_values())
 }
 
 /// What a promotion has done so far: what expressions, replays and gates look back on.

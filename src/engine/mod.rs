@@ -38,7 +38,7 @@ pub mod workspace;
 pub mod fixture;
 
 /// An error and its causes as one sentence.
-fn sentence(error: &dyn std::error::Error) -> String {
+pub fn sentence(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut next = error.source();
     while let Some(cause) = next {

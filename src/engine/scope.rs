@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use jiff::{Zoned, tz::TimeZone};
+use jiff::tz::TimeZone;
 use serde_json::Value;
 
 use super::{
@@ -14,26 +14,47 @@ use super::{
     tools::Tools,
 };
 use crate::{
-    expr::{self, kargo as view},
-    git::url::RepoUrl,
+    expr::kargo as kargo_view,
     kargo::{
-        Alias, Freight, ProjectName, Promotion, Stage, Timestamp, Warehouse,
-        artifact::{FreightCollection, FreightReference, Origin},
+        Alias, Freight, ProjectName, Promotion, PromotionStep, Stage, Timestamp, Warehouse,
+        artifact::{FreightCollection, Origin},
         meta,
-        promotion::StepMetadata,
-        step::Variable,
     },
 };
 
 mod live;
+pub mod trial;
+mod view;
 
 use live::Live;
 
+/// Where a promotion's expressions look things up.
+#[derive(Clone)]
+pub struct Outside {
+    /// The cluster.
+    pub port: Arc<dyn Port>,
+    /// Where shared ConfigMaps and Secrets are; none where there are none.
+    pub shared_namespace: Option<ProjectName>,
+    /// For `ctx.uiBaseUrl`.
+    pub ui_base_url: String,
+}
+
+impl Outside {
+    /// Where the executor's promotions look.
+    pub fn of(tools: &Tools) -> Self {
+        Self {
+            port: Arc::clone(&tools.port),
+            shared_namespace: tools.settings.shared_namespace.clone(),
+            ui_base_url: tools.settings.ui_base_url.clone(),
+        }
+    }
+}
+
 /// The unchanging part of what expressions see, and the secrets that have come up.
 pub struct Scope {
-    context: view::Context,
-    vars: Vec<view::Var>,
-    freight: view::FreightView,
+    context: kargo_view::Context,
+    vars: Vec<kargo_view::Var>,
+    freight: kargo_view::FreightView,
     live: Arc<live::Seen>,
     secrets: Mutex<BTreeSet<String>>,
 }
@@ -65,7 +86,7 @@ pub struct Configured {
 impl Scope {
     /// Reads what the promotion's expressions may ask for about its Freight and the Warehouses it comes from.
     pub async fn read(
-        tools: &Arc<Tools>,
+        outside: &Outside,
         promotion: &Promotion,
         stage: &Stage,
         freight: &Freight,
@@ -80,19 +101,16 @@ impl Scope {
             .collect();
         let mut warehouses = BTreeMap::new();
         for origin in &requested {
-            if let Some(warehouse) = tools.port.get::<Warehouse>(&project, &origin.name).await? {
-                let subscriptions = warehouse
-                    .spec
-                    .subscriptions
-                    .iter()
-                    .filter_map(subscription)
-                    .collect();
-                warehouses.insert(origin.name.clone(), subscriptions);
+            let found = outside.port.get::<Warehouse>(&project, &origin.name);
+            if let Some(warehouse) = found.await? {
+                let subscriptions = &warehouse.spec.subscriptions;
+                let seen = subscriptions.iter().filter_map(view::subscription);
+                warehouses.insert(origin.name.clone(), seen.collect());
             }
         }
         let actor = promotion.annotation(meta::CREATE_ACTOR).unwrap_or_default();
-        let context = view::Context {
-            ui_base_url: tools.settings.ui_base_url.clone(),
+        let context = kargo_view::Context {
+            ui_base_url: outside.ui_base_url.clone(),
             project: project.to_string(),
             promotion: promotion.name().to_owned(),
             stage: promotion.spec.stage.to_string(),
@@ -106,21 +124,22 @@ impl Scope {
             rollback: promotion.annotation(meta::ROLLBACK) == Some("true"),
             step_alias: String::new(),
         };
-        let freight = view::FreightView {
-            requested: requested.iter().map(origin_view).collect(),
+        let freight = kargo_view::FreightView {
+            requested: requested.iter().map(view::origin_view).collect(),
             warehouses,
-            freight: collection.items.values().map(freight_view).collect(),
-            git_names: view::GitNames(git_name),
+            freight: collection.items.values().map(view::freight_view).collect(),
+            git_names: kargo_view::GitNames(view::git_name),
         };
-        let (port, shared): (Arc<dyn Port>, Option<ProjectName>) = (
-            Arc::clone(&tools.port),
-            tools.settings.shared_namespace.clone(),
+        let seen = live::Seen::new(
+            Arc::clone(&outside.port),
+            project,
+            outside.shared_namespace.clone(),
         );
         Ok(Self {
             context,
-            vars: promotion.spec.vars.iter().map(var).collect(),
+            vars: promotion.spec.vars.iter().map(view::var).collect(),
             freight,
-            live: Arc::new(live::Seen::new(port, project, shared)),
+            live: Arc::new(seen),
             secrets: Mutex::default(),
         })
     }
@@ -133,7 +152,7 @@ impl Scope {
             .map(|step| step.condition.clone())
             .unwrap_or_default();
         let (result, _) = self
-            .evaluate(course, moment, move |scope| {
+            .evaluate(&course.steps, moment, move |scope| {
                 scope.should_run(Some(&condition))
             })
             .await?;
@@ -148,7 +167,7 @@ impl Scope {
             .and_then(|step| step.config.clone())
             .unwrap_or_default();
         let (result, lookups) = self
-            .evaluate(course, moment, move |scope| scope.config(&config))
+            .evaluate(&course.steps, moment, move |scope| scope.config(&config))
             .await?;
         let value = result?;
         let digest = course.tools.digest(course.uid.as_str(), &value.to_string());
@@ -159,17 +178,15 @@ impl Scope {
         })
     }
 
+    /// Works on what is seen at that moment; behind the last step, what one more step would see.
     async fn evaluate<T: Send + 'static>(
         &self,
-        course: &Course,
+        steps: &[PromotionStep],
         moment: Moment,
-        work: impl FnOnce(&view::Scope<'_>) -> view::Outcome<T> + Send + 'static,
+        work: impl FnOnce(&kargo_view::Scope<'_>) -> kargo_view::Outcome<T> + Send + 'static,
     ) -> Result<(Result<T, String>, BTreeMap<String, String>), String> {
-        let Some(step) = course.steps.get(moment.at).cloned() else {
-            return Err("there is no such step".into());
-        };
-        let earlier: BTreeSet<Alias> = course
-            .steps
+        let step = steps.get(moment.at).cloned().unwrap_or_default();
+        let earlier: BTreeSet<Alias> = steps
             .iter()
             .take(moment.at)
             .map(|step| step.alias.clone())
@@ -190,17 +207,17 @@ impl Scope {
                 .metas
                 .iter()
                 .filter(|meta| earlier.contains(&meta.alias));
-            let scope = view::Scope {
-                context: view::Context {
+            let scope = kargo_view::Scope {
+                context: kargo_view::Context {
                     step_alias: step.alias.to_string(),
                     ..context
                 },
                 promotion_vars: vars,
-                step_vars: step.vars.iter().map(var).collect(),
-                outputs: outputs(&moment.past),
-                steps: view::StepsView {
+                step_vars: step.vars.iter().map(view::var).collect(),
+                outputs: view::outputs(&moment.past.outputs),
+                steps: kargo_view::StepsView {
                     current_alias: step.alias.to_string(),
-                    metas: metas.map(meta_view).collect(),
+                    metas: metas.map(view::meta_view).collect(),
                 },
                 target: None,
                 freight,
@@ -230,113 +247,5 @@ impl Scope {
             .fold(text.to_owned(), |text, secret| {
                 text.replace(secret.as_str(), "***")
             })
-    }
-}
-
-fn outputs(past: &Past) -> BTreeMap<String, expr::Value> {
-    past.outputs
-        .iter()
-        .map(|(alias, output)| (alias.clone(), expr::Value::from_json(output)))
-        .collect()
-}
-
-fn var(variable: &Variable) -> view::Var {
-    view::Var {
-        name: variable.name.clone(),
-        value: variable.value.clone(),
-    }
-}
-
-fn git_name(url: &str) -> String {
-    url.parse::<RepoUrl>()
-        .map_or_else(|_| url.to_owned(), |url| url.normalised())
-}
-
-fn origin_view(origin: &Origin) -> view::Origin {
-    view::Origin {
-        kind: origin.kind.clone(),
-        name: origin.name.clone(),
-    }
-}
-
-fn zoned(time: Option<Timestamp>) -> Option<Zoned> {
-    time.map(|time| time.0.to_zoned(TimeZone::UTC))
-}
-
-fn meta_view(meta: &StepMetadata) -> view::StepMeta {
-    view::StepMeta {
-        alias: meta.alias.to_string(),
-        continue_on_error: meta.continue_on_error,
-        started_at: zoned(meta.started_at),
-        finished_at: zoned(meta.finished_at),
-        error_count: u32::try_from(meta.error_count).unwrap_or(0),
-        status: meta
-            .status
-            .as_ref()
-            .map(ToString::to_string)
-            .unwrap_or_default(),
-        message: meta.message.clone(),
-    }
-}
-
-fn subscription(value: &Value) -> Option<view::Subscription> {
-    let text = |kind: &str, field: &str| value.get(kind)?.get(field)?.as_str().map(str::to_owned);
-    if value.get("git").is_some() {
-        return text("git", "repoURL").map(|repo_url| view::Subscription::Git { repo_url });
-    }
-    if value.get("image").is_some() {
-        return text("image", "repoURL").map(|repo_url| view::Subscription::Image { repo_url });
-    }
-    if value.get("chart").is_some() {
-        let name = text("chart", "name").unwrap_or_default();
-        return text("chart", "repoURL")
-            .map(|repo_url| view::Subscription::Chart { repo_url, name });
-    }
-    Some(view::Subscription::Other {
-        name: value.get("name")?.as_str()?.to_owned(),
-    })
-}
-
-fn freight_view(reference: &FreightReference) -> view::Freight {
-    let origin = reference
-        .origin
-        .as_ref()
-        .map(origin_view)
-        .unwrap_or_default();
-    let commits = reference.commits.iter().map(|commit| view::Commit {
-        repo_url: commit.repo_url.clone(),
-        id: commit.id.clone(),
-        branch: commit.branch.clone(),
-        tag: commit.tag.clone(),
-        message: commit.message.clone(),
-        author: commit.author.clone(),
-        committer: commit.committer.clone(),
-        subscription_name: commit.subscription_name.clone(),
-    });
-    let images = reference.images.iter().map(|image| view::Image {
-        repo_url: image.repo_url.clone(),
-        tag: image.tag.clone(),
-        digest: image.digest.clone(),
-        annotations: image.annotations.clone(),
-        subscription_name: image.subscription_name.clone(),
-    });
-    let charts = reference.charts.iter().map(|chart| view::Chart {
-        repo_url: chart.repo_url.clone(),
-        name: chart.name.clone(),
-        version: chart.version.clone(),
-        subscription_name: chart.subscription_name.clone(),
-    });
-    let artifacts = reference.artifacts.iter().map(|artifact| view::Artifact {
-        artifact_type: artifact.artifact_type.clone(),
-        subscription_name: artifact.subscription_name.clone(),
-        version: artifact.version.clone(),
-        metadata: artifact.metadata.clone().unwrap_or_default(),
-    });
-    view::Freight {
-        origin,
-        commits: commits.collect(),
-        images: images.collect(),
-        charts: charts.collect(),
-        artifacts: artifacts.collect(),
     }
 }

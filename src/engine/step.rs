@@ -16,8 +16,8 @@ use crate::{
 };
 
 use super::fetched::Fetched;
-use super::shape::Shape;
 use super::port::Port;
+use super::shape::Shape;
 use super::workspace::{MirrorKey, MirrorPaths, Workspace, WorkspaceState};
 
 /// What may be done again after a crash and in a replay; every step kind declares one.

@@ -1,11 +1,14 @@
 //! What a caller supplies to an expression: names, functions, explanations, the time, and what is secret.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use jiff::Zoned;
 
 use super::access;
+use super::builtins;
+use super::suggest;
 use super::template::functions;
 use super::value::{Key, Map, MapKind, Value};
 
@@ -18,6 +21,11 @@ pub trait Host {
         arguments: &[Value],
         env: &Env<'_>,
     ) -> Option<Result<Value, HostError>>;
+
+    /// The names of its functions, for whoever misspelt one.
+    fn names(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
 }
 
 /// Why a host's function failed, in its own words.
@@ -42,6 +50,9 @@ pub struct Env<'a> {
     sensitive: BTreeSet<String>,
     now: Option<Zoned>,
     secrets: Mutex<Secrets>,
+    unknown: Mutex<BTreeSet<String>>,
+    /// Bytes that templates have written.
+    written: AtomicUsize,
 }
 
 #[derive(Default)]
@@ -53,6 +64,12 @@ struct Secrets {
 
 /// Shorter texts would redact half the log.
 const SHORTEST_SECRET: usize = 4;
+
+/// Text that the templates of one evaluation may make. An object in Kubernetes has at most 1.5 MiB.
+const MOST_WRITTEN: usize = 32 << 20;
+
+/// Names that were not there, of which so many are remembered.
+const UNKNOWN_KEPT: usize = 20;
 
 impl<'a> Env<'a> {
     /// Nothing but the language.
@@ -122,6 +139,11 @@ impl<'a> Env<'a> {
         secrets.texts.iter().cloned().collect()
     }
 
+    /// Counts what a template writes; false when that is more than any configuration needs.
+    pub(super) fn may_write(&self, bytes: usize) -> bool {
+        self.written.fetch_add(bytes, Ordering::Relaxed) <= MOST_WRITTEN.saturating_sub(bytes)
+    }
+
     pub(super) fn has(&self, name: &str) -> bool {
         let of_document = match &self.document {
             Some(Value::Map(map)) => map.get(name).is_some(),
@@ -139,8 +161,30 @@ impl<'a> Env<'a> {
         match (self.names.get(name), &self.document) {
             (Some(value), _) => Ok(value.clone()),
             (None, Some(document)) => access::fetch(document, &Value::from(name)),
-            (None, None) => Ok(Value::Nil),
+            (None, None) => {
+                self.remember_unknown(name.to_owned());
+                Ok(Value::Nil)
+            }
         }
+    }
+
+    fn remember_unknown(&self, path: String) {
+        let mut unknown = self.unknown.lock().unwrap_or_else(PoisonError::into_inner);
+        if unknown.len() < UNKNOWN_KEPT {
+            unknown.insert(path);
+        }
+    }
+
+    /// What was read so far that is not there, and so was nil: `vars.x is nil: there is no var "x"`.
+    pub fn unknown(&self) -> Vec<String> {
+        let unknown = self.unknown.lock().unwrap_or_else(PoisonError::into_inner);
+        unknown
+            .iter()
+            .map(|path| match self.note_on(path) {
+                Some(note) => format!("{path} is nil: {note}"),
+                None => format!("{path} is nil"),
+            })
+            .collect()
     }
 
     pub(super) fn all(&self) -> Value {
@@ -162,22 +206,85 @@ impl<'a> Env<'a> {
         if let Some(note) = self.notes.get(path) {
             return Some(note.clone());
         }
-        let (parent, alias) = path.rsplit_once('.')?;
-        (parent == "outputs" || parent == "task.outputs")
-            .then(|| format!("there is no output of a step {alias:?}"))
+        let Some((parent, name)) = path.rsplit_once('.') else {
+            let names = self.names.keys().map(String::as_str);
+            return (!self.has(path))
+                .then(|| format!("there is no name {path:?}{}", suggest::hint(path, names)));
+        };
+        let members = self.members(parent)?;
+        if members.contains(&name) {
+            return None;
+        }
+        let hint = suggest::hint(name, members);
+        let what = match parent {
+            "outputs" | "task.outputs" => format!("there is no output of a step {name:?}"),
+            "vars" => format!("there is no var {name:?}"),
+            "stepMetas" => format!("there is no step {name:?} before this one"),
+            _ if hint.is_empty() => return None,
+            _ => format!("{parent} has no {name}"),
+        };
+        Some(what + &hint)
     }
 
-    pub(super) fn call(&self, name: &str, arguments: &[Value]) -> Option<Result<Value, HostError>> {
+    /// The keys of the map at a dotted path.
+    fn members(&self, path: &str) -> Option<Vec<&str>> {
+        let mut parts = path.split('.');
+        let mut value = self.names.get(parts.next()?)?;
+        for part in parts {
+            let Value::Map(map) = value else {
+                return None;
+            };
+            value = map.get(part)?;
+        }
+        let Value::Map(map) = value else {
+            return None;
+        };
+        let names = map.entries().keys().filter_map(|key| match key {
+            Key::Str(name) => Some(&**name),
+            _ => None,
+        });
+        Some(names.collect())
+    }
+
+    pub(super) fn call(
+        &self,
+        name: &str,
+        arguments: &[Value],
+        in_template: bool,
+    ) -> Option<Result<Value, HostError>> {
         self.hosts
             .iter()
             .find_map(|host| host.call(name, arguments, self))
-            .or_else(|| functions::call(name, arguments))
+            .or_else(|| in_template.then(|| functions::call(name, arguments))?)
+    }
+
+    /// For the error about a function that is not there: which one may be meant.
+    pub(super) fn similar_function(&self, name: &str, in_template: bool) -> String {
+        let own = self.hosts.iter().flat_map(|host| host.names());
+        let template = functions::NAMES.iter().copied().filter(|_| in_template);
+        let meant = suggest::closest(name, own.chain(template).chain(builtins::names()));
+        match meant {
+            Some(meant) => format!("; did you mean {meant}()?"),
+            None if !in_template && functions::NAMES.contains(&name) => {
+                "; it works in templates (${{ }}) only".to_owned()
+            }
+            None => String::new(),
+        }
     }
 
     /// A member of a top-level name was read: remember if that is a sensitive var.
     pub(super) fn noticed(&self, name: &str, member: &str) {
         if name == "vars" && self.sensitive.contains(member) {
             self.touch();
+        }
+    }
+
+    /// A member of a top-level name was nil: remember it if it is not there at all.
+    pub(super) fn was_nil(&self, name: &str, member: &str) {
+        if let Some(Value::Map(map)) = self.names.get(name)
+            && map.get(member).is_none()
+        {
+            self.remember_unknown(format!("{name}.{member}"));
         }
     }
 

@@ -12,6 +12,7 @@ use super::env::Env;
 use super::error::Span;
 use super::lexer::Fault;
 use super::ops;
+use super::suggest;
 use super::value::{Key, List, MapKind, Value};
 
 mod budget;
@@ -42,6 +43,7 @@ pub(super) struct Machine<'e> {
     variables: Vec<(Arc<str>, Value)>,
     scopes: Vec<Scope>,
     patterns: HashMap<Arc<str>, Regex>,
+    in_template: bool,
 }
 
 impl<'e> Machine<'e> {
@@ -53,7 +55,14 @@ impl<'e> Machine<'e> {
             variables: Vec::new(),
             scopes: Vec::new(),
             patterns: HashMap::new(),
+            in_template: false,
         }
+    }
+
+    /// With the functions that templates define.
+    pub fn in_template(mut self) -> Self {
+        self.in_template = true;
+        self
     }
 
     pub fn run(mut self, root: &Node) -> Result<Value, Fault> {
@@ -202,11 +211,20 @@ impl<'e> Machine<'e> {
         if let (NodeKind::Ident(name), Value::Str(key)) = (&member.target.kind, &key) {
             self.env.noticed(name, key);
         }
-        access::fetch(&target, &key).map_err(|message| {
-            let message = if target.is_nil() {
-                message + &self.explain_nil(&member.target)
-            } else {
-                message
+        let fetched = access::fetch(&target, &key);
+        if let (Ok(Value::Nil), NodeKind::Ident(name), Value::Str(key)) =
+            (&fetched, &member.target.kind, &key)
+        {
+            self.env.was_nil(name, key);
+        }
+        fetched.map_err(|message| {
+            let message = match (&target, &key) {
+                (Value::Nil, _) => message + &self.explain_nil(&member.target),
+                (Value::Record(record), Value::Str(name)) => {
+                    let fields = record.fields.iter().map(|field| field.name);
+                    message + &suggest::hint(name, fields)
+                }
+                _ => message,
             };
             // All that can be wrong with reading a map is the key.
             let is_map = matches!(target, Value::Map(_));
@@ -221,7 +239,12 @@ impl<'e> Machine<'e> {
             .get(node.extent.start..node.extent.end)
             .unwrap_or_default()
             .trim();
-        let note = path(node).and_then(|path| self.env.note_on(&path));
+        let note = path(node)
+            .filter(|path| {
+                let root = path.split('.').next();
+                !self.variables.iter().any(|(name, _)| Some(&**name) == root)
+            })
+            .and_then(|path| self.env.note_on(&path));
         match note {
             Some(note) => format!(": {text} is nil; {note}"),
             None => format!(": {text} is nil"),
@@ -248,7 +271,7 @@ impl<'e> Machine<'e> {
 
     fn call(&mut self, node: &Node, name: &Arc<str>, arguments: &[Node]) -> Evaluated {
         let arguments = self.all(arguments)?;
-        match self.env.call(name, &arguments) {
+        match self.env.call(name, &arguments, self.in_template) {
             Some(Ok(value)) => Ok(value),
             Some(Err(why)) => Err(fault(node.span, format!("{name}(): {why}"))),
             None if self.env.has(name) => {
@@ -262,10 +285,11 @@ impl<'e> Machine<'e> {
                     },
                 ))
             }
-            None => Err(fault(
-                node.span,
-                format!("unknown name {name}: there is no such function"),
-            )),
+            None => {
+                let hint = self.env.similar_function(name, self.in_template);
+                let message = format!("unknown name {name}: there is no such function{hint}");
+                Err(fault(node.span, message))
+            }
         }
     }
 

@@ -8,7 +8,8 @@
 //! | `eval`, `ops`, `access` | running a tree within budgets of memory and steps |
 //! | [`reading`] | what an expression mentions and may come to, without evaluating it |
 //! | `builtins` | one table of the language's own functions |
-//! | [`mod@env`] | names, functions and hints that a caller supplies |
+//! | [`mod@env`], [`suggest`] | names, functions and hints that a caller supplies; which name was meant |
+//! | [`show`] | a value as people and programs read it |
 //! | [`template`] | `${{ }}` and `${% %}` inside strings and JSON, and how results get their type |
 //! | [`kargo`] | Kargo's functions over plain data: `commitFrom`, `status`, `secret` and so on |
 //! | `go` | how Go would write a value: JSON, `%v`, `%q`, YAML, dates |
@@ -31,6 +32,8 @@
 pub mod env;
 pub mod error;
 pub mod kargo;
+pub mod show;
+pub mod suggest;
 pub mod template;
 pub mod value;
 

@@ -60,12 +60,19 @@ impl Program {
 
     /// Evaluates within the budgets of memory and steps.
     pub fn eval(&self, env: &Env<'_>) -> Result<Value, EvalError> {
-        Machine::new(env, &self.source)
-            .run(&self.root)
-            .map_err(|fault| EvalError {
-                place: Place::of(&self.source, fault.span),
-                span: fault.span,
-                message: fault.message,
-            })
+        self.run(Machine::new(env, &self.source))
+    }
+
+    /// The same with the functions that only templates have: `quote` and so on.
+    pub fn eval_in_template(&self, env: &Env<'_>) -> Result<Value, EvalError> {
+        self.run(Machine::new(env, &self.source).in_template())
+    }
+
+    fn run(&self, machine: Machine<'_>) -> Result<Value, EvalError> {
+        machine.run(&self.root).map_err(|fault| EvalError {
+            place: Place::of(&self.source, fault.span),
+            span: fault.span,
+            message: fault.message,
+        })
     }
 }

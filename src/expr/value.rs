@@ -44,6 +44,10 @@ pub enum Value {
 pub trait Object: fmt::Debug + Send + Sync {
     /// Go's name of the type, for messages.
     fn type_name(&self) -> &str;
+    /// What `type()` gives.
+    fn full_name(&self) -> &str {
+        self.type_name()
+    }
     /// Reads a field; `None` if there is none of that name.
     fn field(&self, _name: &str) -> Option<Value> {
         None

@@ -26,42 +26,36 @@ pub mod git_clear;
 pub mod git_clone;
 pub mod git_commit;
 pub mod git_push;
-pub mod json;
-pub mod json_parse;
-pub mod json_update;
-pub mod kustomize_set_image;
-pub mod outputs;
-mod parse;
-pub mod http;
-pub mod http_download;
-pub mod kustomize_set_image;
-pub mod outputs;
-pub mod schema;
-pub mod toml;
-pub mod toml_parse;
-pub mod toml_update;
-pub mod updates;
+pub mod git_tag;
 pub mod helm;
 pub mod helm_template;
 pub mod helm_update_chart;
+pub mod http;
+pub mod http_download;
 mod ignores;
+pub mod json;
+pub mod json_parse;
+pub mod json_update;
 pub mod kustomize_build;
 pub mod kustomize_set_image;
 pub mod manifests;
-pub mod program;
-pub mod schema;
-pub mod tar;
-pub mod untar;
-pub mod git_tag;
-pub mod kustomize_set_image;
 mod objects;
+pub mod outputs;
+mod parse;
+pub mod program;
 pub mod schema;
 pub mod set_freight_alias;
 pub mod set_metadata;
+pub mod tar;
+pub mod toml;
+pub mod toml_parse;
+pub mod toml_update;
+pub mod untar;
+pub mod updates;
 pub mod wait_for_approval;
 pub mod yaml;
-pub mod yaml_parse;
 pub mod yaml_merge;
+pub mod yaml_parse;
 pub mod yaml_update;
 
 #[cfg(test)]
@@ -113,11 +107,9 @@ pub fn registry() -> BuiltIn {
         .with(helm_template::HelmTemplate::default())
         .with(helm_update_chart::HelmUpdateChart::default())
         .with(kustomize_build::KustomizeBuild::default())
-        .with(kustomize_set_image::KustomizeSetImage)
         .with(tar::Tar)
         .with(untar::Untar)
         .with(git_tag::GitTag)
-        .with(kustomize_set_image::KustomizeSetImage)
         .with(set_freight_alias::SetFreightAlias)
         .with(set_metadata::SetMetadata)
         .with(wait_for_approval::WaitForApproval)

@@ -17,9 +17,9 @@ mod bench;
 #[allow(dead_code)]
 mod server;
 
-mod json;
-mod http;
 mod archives;
+mod http;
+mod json;
 mod kustomize;
 mod programs;
 mod steps;

@@ -205,6 +205,7 @@ impl<'t> Reader<'t> {
                     None => Err("it has an alias of nothing".to_owned()),
                 };
             }
+            Written::Copied(node) => return self.node(node, depth + 1),
             Written::Written(value) => Content::Scalar {
                 value: value.clone(),
                 style: Style::Plain,

@@ -311,7 +311,8 @@ impl Checker {
 
     fn choice(&mut self, choice: &Choice, fields: &Map<String, Value>) {
         let is_empty = |value: Option<&Value>| {
-            matches!(value, None | Some(Value::Null | Value::Bool(false))) || value == Some(&Value::from(""))
+            matches!(value, None | Some(Value::Null | Value::Bool(false)))
+                || value == Some(&Value::from(""))
         };
         // An expression may come to an empty text, which counts as not set.
         let undecided = |name: &&'static str| {

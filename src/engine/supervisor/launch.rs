@@ -1,24 +1,23 @@
 //! From a Promotion's name to its run: reads everything anew, checks that it may start, and runs it.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 use tokio::{sync::watch, time::Instant};
 
 use super::{LATER, PromotionKey};
 use crate::{
     engine::{
-        course::{Course, steps_of},
+        course::{Course, collection, steps_of},
         gate,
         journal::{Journal, ledger::Ledger},
         port::{Key, PortError, PortExt, patiently},
         runner::{Control, Rest, Runner},
-        scope::Scope,
+        scope::{Outside, Scope},
         tools::{Happening, Tools, What},
     },
     kargo::{
         Approval, ApprovalRequest, Freight, Phase, Promotion, Stage, Timestamp,
         approval::{CountReason, RequestPhase},
-        artifact::{FreightCollection, FreightReference},
     },
     rules::availability,
 };
@@ -156,7 +155,8 @@ async fn prepare(
         Some(collection) => collection,
         None => collection(&stage, &freight),
     };
-    let scope = Scope::read(tools, &promotion, &stage, &freight, &collection).await?;
+    let outside = Outside::of(tools);
+    let scope = Scope::read(&outside, &promotion, &stage, &freight, &collection).await?;
     let course = Course {
         tools: Arc::clone(tools),
         project: project.clone(),
@@ -169,29 +169,6 @@ async fn prepare(
         fetched: Arc::default(),
     };
     Ok(Ready::Run(Arc::new(course), ledger))
-}
-
-/// The Freight, and where the Stage takes several origins those of the others that are there.
-fn collection(stage: &Stage, freight: &Freight) -> FreightCollection {
-    let requests = &stage.spec.requested_freight;
-    let mut items: BTreeMap<String, FreightReference> = BTreeMap::new();
-    if requests.len() > 1 {
-        let last = stage
-            .status
-            .last_promotion
-            .as_ref()
-            .and_then(|last| last.status.as_ref());
-        let before = last
-            .and_then(|status| status.freight_collection.as_ref())
-            .map(|c| c.items.clone())
-            .unwrap_or_default();
-        items = before
-            .into_iter()
-            .filter(|(key, _)| requests.iter().any(|request| request.origin.key() == *key))
-            .collect();
-    }
-    items.insert(freight.origin.key(), freight.reference());
-    FreightCollection::new(items.into_values())
 }
 
 /// An answer that nobody has judged, to a question that is closed: it came too late, or its mark was cut short after

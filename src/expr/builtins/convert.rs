@@ -34,6 +34,7 @@ pub(super) fn type_of(call: &mut Call<'_, '_>) -> Given {
     let value = call.argument(0);
     Ok(Value::from(match value {
         Value::Float(_) => "float",
+        Value::Object(object) => object.full_name(),
         Value::List(_) | Value::Bytes(_) => "array",
         Value::Map(_) => "map",
         Value::Zone(_) => "time.Location",

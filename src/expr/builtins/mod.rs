@@ -56,6 +56,11 @@ pub(super) struct Trouble {
     pub message: String,
 }
 
+/// All names.
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    BUILTINS.iter().map(|builtin| builtin.name)
+}
+
 impl From<String> for Trouble {
     fn from(message: String) -> Self {
         Self {
@@ -233,9 +238,4 @@ pub(super) fn find_or_fail(first: bool) -> &'static Builtin {
 /// The language's function of that name.
 pub(super) fn find(name: &str) -> Option<&'static Builtin> {
     BUILTINS.iter().find(|builtin| builtin.name == name)
-}
-
-/// All names, for suggestions.
-pub(super) fn names() -> impl Iterator<Item = &'static str> {
-    BUILTINS.iter().map(|builtin| builtin.name)
 }

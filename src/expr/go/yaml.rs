@@ -178,8 +178,8 @@ fn literal(text: &str, indent: usize) -> String {
 
 /// Text that a YAML 1.1 or 1.2 reader takes for null, a bool, a number or a date.
 fn reads_as_other(text: &str) -> bool {
-    const WORDS: [&str; 14] = [
-        "", "~", "<<", "null", "true", "false", "y", "n", "yes", "no", "on", "off", ".nan", ".inf",
+    const WORDS: [&str; 13] = [
+        "", "~", "null", "true", "false", "y", "n", "yes", "no", "on", "off", ".nan", ".inf",
     ];
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     let lower = unsigned.to_ascii_lowercase();

@@ -22,7 +22,7 @@ pub use freight::{
 };
 pub use lookups::{Lookups, NoLookups};
 pub use prefetch::{Answer, Prefetched, Question};
-pub use scope::{Outcome, Scope, ScopeError, Var};
+pub use scope::{Outcome, Scope, ScopeError, Source, Tried, Var};
 pub use status::{StepMeta, StepsView, step_metas};
 
 /// Kargo's functions for one evaluation. `commitFrom` and its kin, `semver*` and the look-ups always
@@ -67,7 +67,33 @@ impl Host for Functions<'_> {
                     .and_then(|steps| status::call(steps, name, arguments))
             })
     }
+
+    fn names(&self) -> Vec<&'static str> {
+        let steps = STEP_FUNCTIONS.iter().filter(|_| self.steps.is_some());
+        FUNCTIONS.iter().chain(steps).copied().collect()
+    }
 }
+
+/// The functions that work in every template of a promotion.
+pub const FUNCTIONS: [&str; 14] = [
+    "warehouse",
+    "commitFrom",
+    "imageFrom",
+    "chartFrom",
+    "artifactFrom",
+    "freightMetadata",
+    "freightStatus",
+    "stageMetadata",
+    "configMap",
+    "secret",
+    "sharedConfigMap",
+    "sharedSecret",
+    "semverParse",
+    "semverDiff",
+];
+
+/// The functions on the steps before this one, for `if` and `config` alone.
+pub const STEP_FUNCTIONS: [&str; 4] = ["always", "success", "failure", "status"];
 
 /// What `ctx` holds.
 #[derive(Clone, Debug, Default)]
@@ -174,3 +200,5 @@ fn time(time: Option<&Zoned>) -> Value {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod versions;

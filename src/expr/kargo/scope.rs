@@ -6,6 +6,7 @@ use jiff::Zoned;
 use serde_json::Value as Json;
 
 use super::super::env::Env;
+use super::super::program::{self, ExprError};
 use super::super::template::{self, TemplateError, Templated};
 use super::super::value::Value;
 use super::{Context, FreightView, Functions, Lookups, StepsView, split_alias, step_metas, task};
@@ -59,13 +60,70 @@ pub enum ScopeError {
     /// The step's `config`.
     #[error("cannot evaluate the step's config")]
     Config(#[source] TemplateError),
+    /// A template that somebody tries.
+    #[error("cannot evaluate the template")]
+    Template(#[source] TemplateError),
+    /// An expression that somebody tries.
+    #[error("cannot evaluate the expression")]
+    Expression(#[source] ExprError),
+}
+
+/// What somebody tries.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// What stands between the delimiters.
+    Expression(String),
+    /// Text with delimiters.
+    Template(String),
+}
+
+/// What it gave.
+#[derive(Clone, Debug)]
+pub struct Tried {
+    /// The value.
+    pub value: Value,
+    /// Whether a secret went into it.
+    pub from_secret: bool,
+    /// What was read and is not there, e.g. `vars.x is nil: there is no var "x"`.
+    pub unknown: Vec<String>,
+}
+
+impl Source {
+    /// Evaluates it as a template would, `quote` and its kin included.
+    pub fn evaluate(&self, env: &Env<'_>) -> Result<Tried, ScopeError> {
+        let Templated { value, from_secret } = match self {
+            Self::Template(text) => {
+                template::eval_string(text, env).map_err(ScopeError::Template)?
+            }
+            Self::Expression(text) => {
+                let program = program::parse(text)
+                    .map_err(|why| ScopeError::Expression(ExprError::Parse(why)))?;
+                env.take_touched();
+                let value = program
+                    .eval_in_template(env)
+                    .map_err(|why| ScopeError::Expression(ExprError::Eval(why)))?;
+                let from_secret = env.take_touched();
+                Templated { value, from_secret }
+            }
+        };
+        Ok(Tried {
+            value,
+            from_secret,
+            unknown: env.unknown(),
+        })
+    }
 }
 
 impl ScopeError {
     /// The error and its reasons as one text. Redact it before it is shown: it may quote a secret.
     pub fn full(&self) -> String {
-        let (Self::Var { why, .. } | Self::Condition(why) | Self::Config(why)) = self;
-        format!("{self}: {}", why.full())
+        match self {
+            Self::Expression(why) => format!("{self}: {why}"),
+            Self::Var { why, .. }
+            | Self::Condition(why)
+            | Self::Config(why)
+            | Self::Template(why) => format!("{self}: {}", why.full()),
+        }
     }
 }
 
@@ -85,6 +143,21 @@ impl Scope<'_> {
             Json::Null => Ok(Json::Object(serde_json::Map::new())),
             config => template::eval_json(config, env).map_err(ScopeError::Config),
         })
+    }
+
+    /// [`Scope::config`] for people's eyes, without what came from secrets; and what was read and is not there.
+    pub fn config_hiding(&self, config: &Json) -> Outcome<(Json, Vec<String>)> {
+        self.evaluate(|env| match config {
+            Json::Null => Ok((Json::Object(serde_json::Map::new()), Vec::new())),
+            config => template::eval_json_hiding(config, env)
+                .map(|shown| (shown, env.unknown()))
+                .map_err(ScopeError::Config),
+        })
+    }
+
+    /// Tries an expression or a template; `over` are names that win over the step's.
+    pub fn attempt(&self, source: &Source, over: Vec<(String, Value)>) -> Outcome<Tried> {
+        self.evaluate_over(over, |env| source.evaluate(env))
     }
 
     /// Whether the step is to run. Without an `if` it runs unless a step before it failed.
@@ -107,6 +180,14 @@ impl Scope<'_> {
 
     /// Runs `work` with the step's complete environment.
     fn evaluate<T>(&self, work: impl FnOnce(&Env<'_>) -> Result<T, ScopeError>) -> Outcome<T> {
+        self.evaluate_over(Vec::new(), work)
+    }
+
+    fn evaluate_over<T>(
+        &self,
+        over: Vec<(String, Value)>,
+        work: impl FnOnce(&Env<'_>) -> Result<T, ScopeError>,
+    ) -> Outcome<T> {
         let early = Functions::new(&self.freight, self.lookups);
         let late = Functions::new(&self.freight, self.lookups).with_steps(&self.steps);
         let mut env = self.base(&early);
@@ -114,6 +195,9 @@ impl Scope<'_> {
             .add_vars(&mut env, &self.promotion_vars)
             .map(|()| self.add_steps(&mut env))
             .and_then(|()| self.add_vars(&mut env, &self.step_vars));
+        for (name, value) in over {
+            env.set(name, value);
+        }
         // The functions on steps are not there for vars.
         let env = env.with_host(&late);
         Outcome {

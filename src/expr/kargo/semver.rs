@@ -53,7 +53,10 @@ fn parse_call(arguments: &[Value]) -> Result<Value, HostError> {
     let text = only_text(arguments, "argument")?;
     let version =
         parse(text).ok_or_else(|| HostError::new(format!("invalid semantic version: {text:?}")))?;
-    Ok(value(version))
+    Ok(Value::Object(Arc::new(Parsed {
+        version,
+        original: Some(text.to_owned()),
+    })))
 }
 
 fn diff(arguments: &[Value]) -> Result<Value, HostError> {
@@ -87,28 +90,56 @@ fn not_text(which: &str, value: &Value) -> HostError {
 }
 
 fn value(version: Version) -> Value {
-    Value::Object(Arc::new(Parsed(version)))
+    Value::Object(Arc::new(Parsed {
+        version,
+        original: None,
+    }))
 }
 
+/// A version, and how it was written where it was read from text: what `IncMajor()` and the like give was not.
 #[derive(Debug)]
-struct Parsed(Version);
+struct Parsed {
+    version: Version,
+    original: Option<String>,
+}
 
 impl Parsed {
     /// A pre-release is finished by the first increment; otherwise the part goes up by one.
-    fn raised(&self, part: &str) -> Version {
+    fn raised(&self, part: &str) -> Result<Version, String> {
         let Version {
             major,
             minor,
             patch,
             pre,
             ..
-        } = &self.0;
-        match part {
-            "IncMajor" => Version::new(major.saturating_add(1), 0, 0),
-            "IncMinor" => Version::new(*major, minor.saturating_add(1), 0),
-            _ if pre.is_empty() => Version::new(*major, *minor, patch.saturating_add(1)),
-            _ => Version::new(*major, *minor, *patch),
-        }
+        } = &self.version;
+        let (name, version) = match part {
+            "IncMajor" => ("major", major.checked_add(1).map(|major| (major, 0, 0))),
+            "IncMinor" => (
+                "minor",
+                minor.checked_add(1).map(|minor| (*major, minor, 0)),
+            ),
+            _ if pre.is_empty() => {
+                let patch = patch.checked_add(1);
+                ("patch", patch.map(|patch| (*major, *minor, patch)))
+            }
+            _ => ("patch", Some((*major, *minor, *patch))),
+        };
+        version
+            .map(|(major, minor, patch)| Version::new(major, minor, patch))
+            .ok_or_else(|| format!("there is no {name} version after {}", self.version))
+    }
+
+    fn with_prerelease(&self, text: &str) -> Result<Value, String> {
+        let pre = Prerelease::new(text).map_err(|why| format!("invalid prerelease: {why}"))?;
+        let version = self.version.clone();
+        Ok(value(Version { pre, ..version }))
+    }
+
+    fn with_metadata(&self, text: &str) -> Result<Value, String> {
+        let build = BuildMetadata::new(text).map_err(|why| format!("invalid metadata: {why}"))?;
+        let version = self.version.clone();
+        Ok(value(Version { build, ..version }))
     }
 
     fn compare(&self, arguments: &[Value]) -> Result<Ordering, String> {
@@ -117,7 +148,7 @@ impl Parsed {
                 let text = other.marshal();
                 let other = text.as_str().and_then(parse);
                 let other = other.ok_or("the argument must be a semantic version")?;
-                Ok(self.0.cmp_precedence(&other))
+                Ok(self.version.cmp_precedence(&other))
             }
             _ => Err("the argument must be a semantic version".to_owned()),
         }
@@ -133,8 +164,12 @@ impl Object for Parsed {
         "*semver.Version"
     }
 
+    fn full_name(&self) -> &str {
+        "github.com/Masterminds/semver/v3.Version"
+    }
+
     fn call(&self, method: &str, arguments: &[Value]) -> Option<Result<Value, String>> {
-        let version = &self.0;
+        let version = &self.version;
         let test = |holds: fn(Ordering) -> bool| {
             self.compare(arguments)
                 .map(|order| Value::Bool(holds(order)))
@@ -146,7 +181,10 @@ impl Object for Parsed {
             ("Prerelease", []) => Ok(Value::from(version.pre.as_str())),
             ("Metadata", []) => Ok(Value::from(version.build.as_str())),
             ("String", []) => Ok(Value::from(version.to_string())),
-            ("IncMajor" | "IncMinor" | "IncPatch", []) => Ok(value(self.raised(method))),
+            ("Original", []) => Ok(Value::from(self.original.clone()?)),
+            ("SetPrerelease", [Value::Str(text)]) => self.with_prerelease(text),
+            ("SetMetadata", [Value::Str(text)]) => self.with_metadata(text),
+            ("IncMajor" | "IncMinor" | "IncPatch", []) => self.raised(method).map(value),
             ("Compare", _) => self
                 .compare(arguments)
                 .map(|order| Value::Int(order as i64)),
@@ -160,6 +198,6 @@ impl Object for Parsed {
     }
 
     fn marshal(&self) -> Value {
-        Value::from(self.0.to_string())
+        Value::from(self.version.to_string())
     }
 }

@@ -7,6 +7,9 @@ use super::super::env::HostError;
 use super::super::go::{json, print, yaml};
 use super::super::value::Value;
 
+/// Their names.
+pub(in super::super) const NAMES: [&str; 4] = ["quote", "unsafeQuote", "asYAML", "asJSON"];
+
 pub(in super::super) fn call(name: &str, arguments: &[Value]) -> Option<Result<Value, HostError>> {
     let run: fn(&Value) -> Result<String, String> = match name {
         "quote" => quote,

@@ -67,6 +67,17 @@ pub enum TemplateError {
         /// Why.
         why: String,
     },
+    /// The results are more text than any configuration may have.
+    #[error(
+        "{}the result of {expression:?} is too long: a step's templates may give 32 MiB at most",
+        at(path)
+    )]
+    TooLong {
+        /// Where in the JSON; "" for a bare string.
+        path: String,
+        /// The expression between the delimiters, trimmed.
+        expression: String,
+    },
     /// A condition gave something other than a bool.
     #[error("the condition {condition:?} must evaluate to a boolean, not {got}")]
     NotBool {
@@ -118,7 +129,20 @@ pub struct Templated {
 /// What came from secrets is in [`Env::secrets`] afterwards.
 pub fn eval_json(json: &Json, env: &Env<'_>) -> Result<Json, TemplateError> {
     check_names(env)?;
-    walk(json, env, "")
+    walk(json, env, "", evaluate_leaf)
+}
+
+/// The same for people's eyes: text stands in for what was made with a secret, with [`HIDDEN`] in place of each
+/// expression that one went into.
+pub fn eval_json_hiding(json: &Json, env: &Env<'_>) -> Result<Json, TemplateError> {
+    check_names(env)?;
+    walk(json, env, "", |text, env, path| {
+        let spliced = splice(text, env, path)?;
+        if spliced.from_secret {
+            return Ok(Json::String(spliced.shown));
+        }
+        to_json(&retype::retype(&spliced.text), text, path)
+    })
 }
 
 /// [`eval_json`] for JSON that is still text.
@@ -126,7 +150,12 @@ pub fn eval_json_text(text: &str, env: &Env<'_>) -> Result<Json, TemplateError> 
     check_names(env)?;
     let json: Json =
         serde_json::from_str(text).map_err(|why| TemplateError::NotJson(why.to_string()))?;
-    walk(&json, env, "")
+    walk(&json, env, "", evaluate_leaf)
+}
+
+fn evaluate_leaf(text: &str, env: &Env<'_>, path: &str) -> Result<Json, TemplateError> {
+    let result = evaluate(text, env, path)?;
+    to_json(&result.value, text, path)
 }
 
 /// Evaluates one string, e.g. a var.
@@ -146,7 +175,7 @@ pub fn eval_bool_condition(template: &str, env: &Env<'_>) -> Result<bool, Templa
 
 /// Whether the string contains the start of an expression.
 pub fn is_template(text: &str) -> bool {
-    DELIMITERS.iter().any(|(start, _)| text.contains(start))
+    next_start(text).is_some()
 }
 
 fn check_names(env: &Env<'_>) -> Result<(), TemplateError> {
@@ -156,16 +185,18 @@ fn check_names(env: &Env<'_>) -> Result<(), TemplateError> {
     }
 }
 
-fn walk(json: &Json, env: &Env<'_>, path: &str) -> Result<Json, TemplateError> {
+fn walk(
+    json: &Json,
+    env: &Env<'_>,
+    path: &str,
+    leaf: impl Copy + Fn(&str, &Env<'_>, &str) -> Result<Json, TemplateError>,
+) -> Result<Json, TemplateError> {
     match json {
-        Json::String(text) if is_template(text) => {
-            let result = evaluate(text, env, path)?;
-            to_json(&result.value, text, path)
-        }
+        Json::String(text) if is_template(text) => leaf(text, env, path),
         Json::Array(items) => items
             .iter()
             .enumerate()
-            .map(|(index, item)| walk(item, env, &format!("{path}[{index}]")))
+            .map(|(index, item)| walk(item, env, &format!("{path}[{index}]"), leaf))
             .collect::<Result<Vec<_>, _>>()
             .map(Json::Array),
         Json::Object(entries) => entries
@@ -176,7 +207,7 @@ fn walk(json: &Json, env: &Env<'_>, path: &str) -> Result<Json, TemplateError> {
                 } else {
                     format!("{path}.{key}")
                 };
-                Ok((key.clone(), walk(value, env, &below)?))
+                Ok((key.clone(), walk(value, env, &below, leaf)?))
             })
             .collect::<Result<Map<_, _>, _>>()
             .map(Json::Object),
@@ -206,7 +237,9 @@ fn evaluate(template: &str, env: &Env<'_>, path: &str) -> Result<Templated, Temp
             from_secret: false,
         });
     }
-    let (text, from_secret) = splice(template, env, path)?;
+    let Spliced {
+        text, from_secret, ..
+    } = splice(template, env, path)?;
     let value = retype::retype(&text);
     if from_secret {
         env.remember_result(&value);
@@ -214,14 +247,34 @@ fn evaluate(template: &str, env: &Env<'_>, path: &str) -> Result<Templated, Temp
     Ok(Templated { value, from_secret })
 }
 
+/// What stands for a secret where people look.
+pub const HIDDEN: &str = "***";
+
 /// The text with every expression replaced by its result.
-fn splice(template: &str, env: &Env<'_>, path: &str) -> Result<(String, bool), TemplateError> {
-    let mut text = String::new();
-    let mut from_secret = false;
+struct Spliced {
+    text: String,
+    /// The same without what secrets went into.
+    shown: String,
+    from_secret: bool,
+}
+
+impl Spliced {
+    fn push(&mut self, text: &str) {
+        self.text.push_str(text);
+        self.shown.push_str(text);
+    }
+}
+
+fn splice(template: &str, env: &Env<'_>, path: &str) -> Result<Spliced, TemplateError> {
+    let mut spliced = Spliced {
+        text: String::new(),
+        shown: String::new(),
+        from_secret: false,
+    };
     let mut rest = template;
     while let Some((start, (opening, end))) = next_start(rest) {
         let (before, opened) = rest.split_at(start);
-        text.push_str(before);
+        spliced.push(before);
         let body = opened.strip_prefix(opening).unwrap_or_default();
         let Some((expression, after)) = body.split_once(end) else {
             return Err(TemplateError::Unclosed {
@@ -238,30 +291,47 @@ fn splice(template: &str, env: &Env<'_>, path: &str) -> Result<(String, bool), T
         let result = run(expression, env, path);
         let touched = env.take_touched();
         let (value, written) = result?;
+        if !env.may_write(written.len()) {
+            return Err(TemplateError::TooLong {
+                path: path.to_owned(),
+                expression: expression.trim().to_owned(),
+            });
+        }
         if touched {
             env.remember_result(&value);
-            from_secret = true;
+            spliced.from_secret = true;
+            spliced.text.push_str(&written);
+            spliced.shown.push_str(HIDDEN);
+        } else {
+            spliced.push(&written);
         }
-        text.push_str(&written);
         rest = after;
     }
-    text.push_str(rest);
-    Ok((text, from_secret))
+    spliced.push(rest);
+    Ok(spliced)
 }
 
+/// The first start of an expression, and its delimiters. Looks at no byte twice, however many there are.
 fn next_start(text: &str) -> Option<(usize, (&'static str, &'static str))> {
-    DELIMITERS
-        .iter()
-        .filter_map(|delimiter| Some((text.find(delimiter.0)?, *delimiter)))
-        .min_by_key(|(start, _)| *start)
+    text.match_indices("${").find_map(|(start, _)| {
+        let (_, from) = text.split_at(start);
+        let delimiter = DELIMITERS
+            .iter()
+            .find(|(opening, _)| from.starts_with(opening))?;
+        Some((start, *delimiter))
+    })
 }
 
 fn run(expression: &str, env: &Env<'_>, path: &str) -> Result<(Value, String), TemplateError> {
-    let value = program::evaluate(expression, env).map_err(|why| TemplateError::Expression {
+    let failed = |why: ExprError| TemplateError::Expression {
         path: path.to_owned(),
         expression: expression.trim().to_owned(),
         why: Box::new(why),
-    })?;
+    };
+    let program = program::parse(expression).map_err(|why| failed(why.into()))?;
+    let value = program
+        .eval_in_template(env)
+        .map_err(|why| failed(why.into()))?;
     let text = value.to_text().map_err(|why| TemplateError::Unwritable {
         path: path.to_owned(),
         expression: expression.trim().to_owned(),
@@ -270,5 +340,7 @@ fn run(expression: &str, env: &Env<'_>, path: &str) -> Result<(Value, String), T
     Ok((value, text))
 }
 
+#[cfg(test)]
+mod oracle;
 #[cfg(test)]
 mod tests;

@@ -95,6 +95,22 @@ fn an_expression_ends_at_the_first_end() {
     );
 }
 
+#[test]
+fn what_templates_write_has_a_limit() {
+    let long = "${{ repeat('x', 999999) }}".repeat(40);
+    let message = eval_string(&long, &Env::new()).unwrap_err().full();
+    assert!(message.contains("too long"), "{message}");
+}
+
+#[test]
+fn many_expressions_and_many_dollars_take_no_time() {
+    let many = "${{ 1 }}$ ${".repeat(30_000);
+    let begun = std::time::Instant::now();
+    let got = eval_string(&many, &Env::new()).unwrap().value;
+    assert_eq!(got.as_str().unwrap().len(), 5 * 30_000);
+    assert!(begun.elapsed() < std::time::Duration::from_secs(20));
+}
+
 /// Kargo's scanner takes an empty expression for the end of all expressions.
 #[test]
 fn nothing_is_evaluated_after_an_empty_expression() {
@@ -106,7 +122,7 @@ fn nothing_is_evaluated_after_an_empty_expression() {
 fn errors_name_path_expression_and_place() {
     assert_eq!(
         refused("v${{ a.b }}"),
-        "x[0].y: cannot evaluate \"a.b\": cannot fetch b from <nil>: a is nil (1:4)\n |  a.b \n | ...^"
+        "x[0].y: cannot evaluate \"a.b\": cannot fetch b from <nil>: a is nil; there is no name \"a\" (1:4)\n |  a.b \n | ...^"
     );
     let message = refused("${{ 0 / 0 }}");
     assert!(message.contains("NaN"), "{message}");

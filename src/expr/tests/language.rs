@@ -123,7 +123,7 @@ fn errors_name_the_place_and_what_was_nil() {
     );
     fails(
         "commit.Id",
-        "v1alpha1.GitCommit has no field Id (1:8)\n | commit.Id\n | .......^",
+        "v1alpha1.GitCommit has no field Id; did you mean ID? (1:8)\n | commit.Id\n | .......^",
     );
     fails(
         "1 + 'a'",
@@ -131,7 +131,7 @@ fn errors_name_the_place_and_what_was_nil() {
     );
     fails(
         "nope(1)",
-        "unknown name nope: there is no such function (1:1)\n | nope(1)\n | ^",
+        "unknown name nope: there is no such function; did you mean none()? (1:1)\n | nope(1)\n | ^",
     );
     fails(
         "'é' + 1 +",

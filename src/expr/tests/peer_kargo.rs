@@ -6,6 +6,7 @@ use base64::Engine as _;
 use serde_json::Value as Json;
 
 use super::peer::{table, value};
+use crate::engine::runner::verdict;
 use crate::expr::env::{Env, Host, HostError};
 use crate::expr::kargo::{
     Artifact, Chart, Commit, Context, Freight, FreightView, Functions, Image, Lookups, Origin,
@@ -13,6 +14,7 @@ use crate::expr::kargo::{
 };
 use crate::expr::template;
 use crate::expr::value::Value;
+use crate::kargo::promotion::StepMetadata;
 
 fn text(json: &Json) -> String {
     json.as_str().unwrap_or_default().to_owned()
@@ -280,17 +282,23 @@ fn check_result(case: &Json, result: Result<Value, String>) -> Result<(), String
 fn check_part(got: &Value, check: &Json) -> Result<(), String> {
     let mut part = got.clone();
     for key in list(&check["at"]) {
-        let key = key.as_str().unwrap();
-        part = match &part {
-            Value::Map(map) => map.get(key).cloned().unwrap_or(Value::Nil),
-            Value::Record(record) => record.get(key).cloned().unwrap_or(Value::Nil),
-            other => return Err(format!("{other:?} has no {key}")),
+        part = match (&part, key) {
+            (Value::Map(map), Json::String(key)) => map.get(key).cloned().unwrap_or(Value::Nil),
+            (Value::Record(record), Json::String(key)) => {
+                record.get(key).cloned().unwrap_or(Value::Nil)
+            }
+            (Value::List(list), Json::Number(at)) => {
+                let at = usize::try_from(at.as_u64().unwrap()).unwrap();
+                list.items().get(at).cloned().unwrap_or(Value::Nil)
+            }
+            (other, key) => return Err(format!("{other:?} has no {key}")),
         };
     }
     let shown = part.as_str().unwrap_or_default().to_owned();
     let wanted = check["value"].as_str().unwrap_or_default();
     let holds = match check["op"].as_str().unwrap() {
         "equals" => part == value(&check["value"]),
+        "len" => matches!(&part, Value::List(list) if list.items().len() as u64 == check["value"]),
         "contains" => shown.contains(wanted),
         "endsWith" => shown.ends_with(wanted),
         "jsonEquals" => {
@@ -415,34 +423,154 @@ fn environment_case(case: &Json) -> Result<Value, String> {
     Ok(Value::map(environment))
 }
 
+/// What a step is given, put together from where we have it.
+fn step_context_case(case: &Json) -> Result<Value, String> {
+    let objects = Objects {
+        objects: &[],
+        direct: true,
+    };
+    let mut scope = scope(case, &objects);
+    let context = &case["context"];
+    scope.context.ui_base_url = text(&context["uiBaseURL"]);
+    scope.context.freight_alias = text(&context["targetFreightAlias"]);
+    scope.context.step_alias = text(&case["step"]["as"]);
+    let outcome = scope.config(&case["step"]["config"]).result;
+    let config = outcome.map_err(|why| why.full())?;
+    let ctx = &scope.context;
+    let origin = |origin: &Origin| {
+        Value::map([
+            ("kind", Value::from(&*origin.kind)),
+            ("name", Value::from(&*origin.name)),
+        ])
+    };
+    let requests: Vec<Value> = scope
+        .freight
+        .requested
+        .iter()
+        .map(|asked| Value::map([("origin", origin(asked))]))
+        .collect();
+    let requests = if requests.is_empty() {
+        Value::Nil
+    } else {
+        Value::list(requests)
+    };
+    let target = Origin {
+        kind: String::new(),
+        name: ctx.freight_warehouse.clone(),
+    };
+    Ok(Value::map([
+        ("uiBaseURL", Value::from(&*ctx.ui_base_url)),
+        ("alias", Value::from(&*ctx.step_alias)),
+        ("project", Value::from(&*ctx.project)),
+        ("stage", Value::from(&*ctx.stage)),
+        ("promotion", Value::from(&*ctx.promotion)),
+        ("promotionActor", Value::from(&*ctx.actor)),
+        (
+            "targetFreightRef",
+            Value::map([
+                ("name", Value::from(&*ctx.freight)),
+                ("origin", origin(&target)),
+            ]),
+        ),
+        ("targetFreightAlias", Value::from(&*ctx.freight_alias)),
+        ("sharedState", Value::map(scope.outputs.clone())),
+        ("freightRequests", requests),
+        ("config", Value::from_json(&config)),
+    ]))
+}
+
+/// How a promotion ends.
+fn final_phase_case(case: &Json) -> Result<Value, String> {
+    let entries: Vec<StepMetadata> = list(&case["stepExecutionMetadata"])
+        .iter()
+        .zip(list(&case["steps"]))
+        .map(|(meta, step)| {
+            let mut meta = meta.clone();
+            meta["continueOnError"] = Json::from(step["continueOnError"] == true);
+            serde_json::from_value(meta).unwrap()
+        })
+        .collect();
+    let (phase, _) = verdict::conclusion(&entries);
+    Ok(Value::from(phase.as_str()))
+}
+
+/// Checks and words of the table that are not ours, and why.
+const DIFFERENT: [(&str, &str, &str); 2] = [
+    (
+        "evaluator/TestStepEvaluator_BuildStepContext/1",
+        "workDir",
+        "a promotion works on git trees; there is no working folder that a step could be told of",
+    ),
+    (
+        "evaluator/TestStepEvaluator_BuildStepContext/3",
+        "failed to get step config",
+        "our sentence is \"cannot evaluate the step's config\", with the reason and the place",
+    ),
+];
+
+/// The case without what we do differently.
+fn ours(case: &Json) -> Json {
+    let mut case = case.clone();
+    for (id, what, _) in DIFFERENT {
+        if case["id"] != id {
+            continue;
+        }
+        let mut left_out = 0;
+        if let Some(checks) = case.pointer_mut("/checks").and_then(Json::as_array_mut) {
+            let before = checks.len();
+            checks.retain(|check| check["at"][0] != what);
+            left_out += before - checks.len();
+        }
+        if let Some(words) = case
+            .pointer_mut("/error/contains")
+            .and_then(Json::as_array_mut)
+        {
+            for word in words.iter_mut().filter(|word| *word == what) {
+                *word = Json::from("cannot evaluate the step's config");
+                left_out += 1;
+            }
+        }
+        assert_eq!(left_out, 1, "{id}: {what} is not there any more");
+    }
+    case
+}
+
 #[test]
 fn kargo_table_holds() {
     let Some(cases) = table("kargo-expr.json") else {
         return;
     };
-    let mut run = 0;
     let mut failures = Vec::new();
     for case in &cases {
+        let case = &ours(case);
         let kind = case["kind"].as_str().unwrap();
         let result = match kind {
             "json-template" => template_case(case),
             "function" => function_case(case),
             "vars" | "step-config" | "should-skip" => scope_case(case, kind),
             "env" => environment_case(case),
-            // The engine's: what the orchestrator makes of steps, and the step context.
-            "final-phase" | "step-context" => continue,
+            "step-context" => step_context_case(case),
+            "final-phase" => final_phase_case(case),
             other => panic!("unknown kind of case {other}"),
         };
-        run += 1;
         if let Err(why) = check_result(case, result) {
             failures.push(format!("{}: {}\n    {why}", case["id"], case["name"]));
         }
     }
+    let agree = cases.len() - failures.len();
+    println!(
+        "kargo-expr: {agree} of {} agree, {} of them in our own words",
+        cases.len(),
+        DIFFERENT.len()
+    );
+    for (id, what, why) in DIFFERENT {
+        println!("    {id} ({what}): {why}");
+    }
     assert!(
         failures.is_empty(),
-        "{} of {run} cases differ:\n{}",
+        "{} cases differ:\n{}",
         failures.len(),
         failures.join("\n")
     );
-    assert_eq!(run, 182);
+    assert_eq!(cases.len(), 193);
 }

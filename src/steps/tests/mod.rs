@@ -5,12 +5,12 @@ mod data;
 mod files;
 mod git;
 mod images;
+mod objects;
+mod paths;
+mod programs;
 #[allow(dead_code, reason = "the other tests that share it use the rest")]
 pub mod server;
 mod yaml;
-mod paths;
-mod programs;
-mod objects;
 
 use super::*;
 use crate as tw;

@@ -23,7 +23,7 @@ fn texts_are_quoted_only_where_they_would_read_as_something_else() {
         ("2024-13-01", "2024-13-01"),
         (".inf", "\".inf\""),
         ("inf", "inf"),
-        ("<<", "\"<<\""),
+        ("<<", "<<"),
         ("=", "="),
         ("a: b", "'a: b'"),
         ("a:b", "a:b"),
