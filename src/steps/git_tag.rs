@@ -54,6 +54,10 @@ impl Step for GitTag {
         Class::Workspace
     }
 
+    fn shape(&self) -> Shape {
+        shape()
+    }
+
     fn check(&self, config: &Value) -> Vec<String> {
         let mut problems = shape().check(config);
         if problems.is_empty()

@@ -380,8 +380,8 @@ impl Step for HelmTemplate {
         Class::Workspace
     }
 
-    fn check(&self, config: &Value) -> Vec<String> {
-        shape().check(config)
+    fn shape(&self) -> Shape {
+        shape()
     }
 
     async fn run(&self, mut cx: StepCx<'_>, config: &Value) -> Result<Outcome, StepError> {

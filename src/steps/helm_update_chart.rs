@@ -214,8 +214,8 @@ impl Step for HelmUpdateChart {
         Class::Fetch
     }
 
-    fn check(&self, config: &Value) -> Vec<String> {
-        shape().check(config)
+    fn shape(&self) -> Shape {
+        shape()
     }
 
     async fn run(&self, mut cx: StepCx<'_>, config: &Value) -> Result<Outcome, StepError> {

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use serde_json::Value;
 
-use super::{json::value, parse};
+use super::{json::value, parse, schema::Shape};
 use crate::{
     engine::step::{Class, Outcome, Step, StepCx, StepError},
     expr,
@@ -23,8 +23,8 @@ impl Step for JsonParse {
         Class::Workspace
     }
 
-    fn check(&self, config: &Value) -> Vec<String> {
-        parse::shape().check(config)
+    fn shape(&self) -> Shape {
+        parse::shape()
     }
 
     async fn run(&self, cx: StepCx<'_>, config: &Value) -> Result<Outcome, StepError> {

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::{
     files,
     json::{self, JsonError},
-    schema::typed,
+    schema::{Shape, typed},
     updates::{self, Config, Update},
 };
 use crate::{
@@ -64,8 +64,8 @@ impl Step for JsonUpdate {
         Class::Workspace
     }
 
-    fn check(&self, config: &Value) -> Vec<String> {
-        updates::shape().check(config)
+    fn shape(&self) -> Shape {
+        updates::shape()
     }
 
     async fn run(&self, cx: StepCx<'_>, config: &Value) -> Result<Outcome, StepError> {

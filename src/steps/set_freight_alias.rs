@@ -88,6 +88,10 @@ impl Step for SetFreightAlias {
         Class::AskableEffect
     }
 
+    fn shape(&self) -> Shape {
+        shape()
+    }
+
     fn check(&self, config: &Value) -> Vec<String> {
         let mut problems = shape().check(config);
         let alias = config.get("alias").and_then(Value::as_str);

@@ -107,8 +107,8 @@ impl Step for Tar {
         Class::Workspace
     }
 
-    fn check(&self, config: &Value) -> Vec<String> {
-        shape().check(config)
+    fn shape(&self) -> Shape {
+        shape()
     }
 
     async fn run(&self, cx: StepCx<'_>, config: &Value) -> Result<Outcome, StepError> {

@@ -7,7 +7,7 @@ use jiff::tz::TimeZone;
 use serde_json::Value;
 use toml_edit::{Datetime, Item, Offset, TableLike, Value as TomlValue};
 
-use super::{parse, toml};
+use super::{parse, schema::Shape, toml};
 use crate::{
     engine::step::{Class, Outcome, Step, StepCx, StepError},
     expr,
@@ -27,8 +27,8 @@ impl Step for TomlParse {
         Class::Workspace
     }
 
-    fn check(&self, config: &Value) -> Vec<String> {
-        parse::shape().check(config)
+    fn shape(&self) -> Shape {
+        parse::shape()
     }
 
     async fn run(&self, cx: StepCx<'_>, config: &Value) -> Result<Outcome, StepError> {

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::{
     files,
-    schema::typed,
+    schema::{Shape, typed},
     toml::{self, TomlError},
     updates::{self, Config, Update},
 };
@@ -65,8 +65,8 @@ impl Step for TomlUpdate {
         Class::Workspace
     }
 
-    fn check(&self, config: &Value) -> Vec<String> {
-        updates::shape().check(config)
+    fn shape(&self) -> Shape {
+        updates::shape()
     }
 
     async fn run(&self, cx: StepCx<'_>, config: &Value) -> Result<Outcome, StepError> {

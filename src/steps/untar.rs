@@ -135,8 +135,8 @@ impl Step for Untar {
         Class::Workspace
     }
 
-    fn check(&self, config: &Value) -> Vec<String> {
-        shape().check(config)
+    fn shape(&self) -> Shape {
+        shape()
     }
 
     async fn run(&self, cx: StepCx<'_>, config: &Value) -> Result<Outcome, StepError> {

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use serde_json::Value;
 
-use super::parse;
+use super::{parse, schema::Shape};
 use crate::{
     engine::step::{Class, Outcome, Step, StepCx, StepError},
     kargo::StepKind,
@@ -27,8 +27,8 @@ impl Step for YamlParse {
         Class::Workspace
     }
 
-    fn check(&self, config: &Value) -> Vec<String> {
-        parse::shape().check(config)
+    fn shape(&self) -> Shape {
+        parse::shape()
     }
 
     async fn run(&self, cx: StepCx<'_>, config: &Value) -> Result<Outcome, StepError> {

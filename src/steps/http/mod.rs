@@ -291,6 +291,10 @@ impl Step for Http {
         true
     }
 
+    fn shape(&self) -> Shape {
+        shape()
+    }
+
     fn check(&self, config: &Value) -> Vec<String> {
         let mut problems = shape().check(config);
         if problems.is_empty()
