@@ -7,8 +7,18 @@ use super::ast::{Binary, Unary};
 use super::go::{dates, numbers};
 use super::value::Value;
 
-/// `==`: numbers by value whatever their type, everything else by type and content.
+/// `==`: numbers by value whatever their type, everything else by type and content. What is inside maps
+/// is compared as Go's `reflect.DeepEqual` does: there 1 and 1.0 differ.
 pub(super) fn equal(left: &Value, right: &Value) -> bool {
+    alike(left, right, true)
+}
+
+/// As [`equal`], but 1 and 1.0 are equal inside of maps too.
+pub(super) fn equal_throughout(left: &Value, right: &Value) -> bool {
+    alike(left, right, false)
+}
+
+fn alike(left: &Value, right: &Value, strict_inside: bool) -> bool {
     match (left, right) {
         (Value::Nil, Value::Nil) => true,
         (Value::Bool(a), Value::Bool(b)) => a == b,
@@ -25,10 +35,11 @@ pub(super) fn equal(left: &Value, right: &Value) -> bool {
                     .all(|(byte, item)| equal(&Value::Int(i64::from(*byte)), item))
         }
         (Value::List(a), Value::List(b)) => {
-            a.items().len() == b.items().len()
-                && a.items().iter().zip(b.items()).all(|(a, b)| equal(a, b))
+            each(a.items(), b.items(), |a, b| alike(a, b, strict_inside))
         }
-        (Value::Map(_) | Value::Record(_), _) => identical(left, right),
+        (Value::Map(_), Value::Map(_)) | (Value::Record(_), Value::Record(_)) => {
+            inside(left, right, strict_inside)
+        }
         (Value::Time(a), Value::Time(b)) => a == b,
         (Value::Zone(a), Value::Zone(b)) => a == b,
         (Value::Object(a), Value::Object(b)) => {
@@ -38,24 +49,25 @@ pub(super) fn equal(left: &Value, right: &Value) -> bool {
     }
 }
 
-/// Go's `reflect.DeepEqual`, which compares what is inside maps: there 1 and 1.0 differ.
-fn identical(left: &Value, right: &Value) -> bool {
+fn each(left: &[Value], right: &[Value], same: impl Fn(&Value, &Value) -> bool) -> bool {
+    left.len() == right.len() && left.iter().zip(right).all(|(a, b)| same(a, b))
+}
+
+/// Maps and records, and what they hold.
+fn inside(left: &Value, right: &Value, strict: bool) -> bool {
+    if !strict && !matches!(left, Value::Map(_) | Value::Record(_)) {
+        return alike(left, right, false);
+    }
     match (left, right) {
         (Value::Int(_), Value::Float(_)) | (Value::Float(_), Value::Int(_)) => false,
-        (Value::List(a), Value::List(b)) => {
-            a.items().len() == b.items().len()
-                && a.items()
-                    .iter()
-                    .zip(b.items())
-                    .all(|(a, b)| identical(a, b))
-        }
+        (Value::List(a), Value::List(b)) => each(a.items(), b.items(), |a, b| inside(a, b, strict)),
         (Value::Map(a), Value::Map(b)) => {
-            a.kind() == b.kind()
+            (!strict || a.kind() == b.kind())
                 && a.entries().len() == b.entries().len()
                 && a.entries()
                     .iter()
                     .zip(b.entries())
-                    .all(|((a_key, a), (b_key, b))| a_key == b_key && identical(a, b))
+                    .all(|((a_key, a), (b_key, b))| a_key == b_key && inside(a, b, strict))
         }
         (Value::Record(a), Value::Record(b)) => {
             a.type_name == b.type_name
@@ -63,10 +75,9 @@ fn identical(left: &Value, right: &Value) -> bool {
                 && a.fields
                     .iter()
                     .zip(&b.fields)
-                    .all(|(a, b)| a.name == b.name && identical(&a.value, &b.value))
+                    .all(|(a, b)| a.name == b.name && inside(&a.value, &b.value, strict))
         }
-        (Value::Map(_) | Value::Record(_), _) => false,
-        _ => equal(left, right),
+        _ => alike(left, right, strict),
     }
 }
 

@@ -30,7 +30,7 @@ pub enum ExprError {
 /// Parses an expression (without delimiters). Fails also for what is nested or sized beyond reason.
 pub fn parse(source: &str) -> Result<Program, ParseError> {
     let mut root = parser::parse(source)
-        .and_then(|root| check::check(&root).map(|()| root))
+        .and_then(|root| check::check(source, &root).map(|()| root))
         .map_err(|fault| ParseError {
             place: Place::of(source, fault.span),
             span: fault.span,

@@ -422,9 +422,9 @@ impl From<f64> for Value {
     }
 }
 
-/// Equal as the language's `==` sees it.
+/// Equal as the language's `==` sees it, but numbers count by value inside of maps too.
 impl PartialEq for Value {
     fn eq(&self, other: &Self) -> bool {
-        super::ops::equal(self, other)
+        super::ops::equal_throughout(self, other)
     }
 }

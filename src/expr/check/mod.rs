@@ -20,16 +20,19 @@ use types::Type;
 
 type Checked = Result<Type, Fault>;
 
-/// Fails with the first mistake.
-pub(super) fn check(root: &Node) -> Result<(), Fault> {
+/// Fails with the first mistake in what `source` was read as.
+pub(super) fn check(source: &str, root: &Node) -> Result<(), Fault> {
     let mut checker = Checker {
+        source,
         variables: Vec::new(),
         predicates: Vec::new(),
     };
     checker.visit(root).map(drop)
 }
 
-struct Checker {
+struct Checker<'s> {
+    /// To name operators as they are written.
+    source: &'s str,
     variables: Vec<(Arc<str>, Type)>,
     predicates: Vec<Predicate>,
 }
@@ -41,7 +44,7 @@ struct Predicate {
     acc: bool,
 }
 
-impl Checker {
+impl Checker<'_> {
     fn visit(&mut self, node: &Node) -> Checked {
         Ok(match &node.kind {
             NodeKind::Nil => Type::Nil,
@@ -121,7 +124,7 @@ impl Checker {
         let mut left = self.visit(first)?;
         for operation in rest {
             let right = self.visit(&operation.right)?;
-            left = operators::binary(&left, operation, &right)?;
+            left = operators::binary(self.source, &left, operation, &right)?;
         }
         if let (
             NodeKind::Int(_),
@@ -143,7 +146,7 @@ impl Checker {
         let mut left = self.visit(first)?;
         for operation in rest {
             let right = self.visit(&operation.right)?;
-            operators::binary(&left, operation, &right)?;
+            operators::binary(self.source, &left, operation, &right)?;
             left = right;
         }
         Ok(Type::Bool)

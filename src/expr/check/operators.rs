@@ -26,9 +26,9 @@ pub(super) fn unary(op: Unary, operand: Type, node: &Node) -> Checked {
     }
 }
 
-pub(super) fn binary(left: &Type, operation: &Operation, right: &Type) -> Checked {
+pub(super) fn binary(source: &str, left: &Type, operation: &Operation, right: &Type) -> Checked {
     let made = match operation.op {
-        Binary::In => return contained(left, operation, right),
+        Binary::In => return contained(source, left, operation, right),
         Binary::Coalesce => Some(coalesced(left, right)),
         op => {
             if op == Binary::Matches {
@@ -37,15 +37,17 @@ pub(super) fn binary(left: &Type, operation: &Operation, right: &Type) -> Checke
             made(op, left, right)
         }
     };
-    made.ok_or_else(|| mismatch(left, operation, right))
+    made.ok_or_else(|| mismatch(source, left, operation, right))
 }
 
-fn mismatch(left: &Type, operation: &Operation, right: &Type) -> Fault {
+fn mismatch(source: &str, left: &Type, operation: &Operation, right: &Type) -> Fault {
+    let span = operation.span;
+    let written = source.get(span.start..span.end);
     Fault::new(
         operation.span,
         format!(
             "invalid operation: {} (mismatched types {} and {})",
-            operation.op.text(),
+            written.unwrap_or(operation.op.text()),
             left.name(),
             right.name()
         ),
@@ -102,7 +104,7 @@ fn arithmetic(op: Binary, left: &Type, right: &Type) -> Option<Type> {
     })
 }
 
-fn contained(left: &Type, operation: &Operation, right: &Type) -> Checked {
+fn contained(source: &str, left: &Type, operation: &Operation, right: &Type) -> Checked {
     let refused = |what: String| Err(Fault::new(operation.span, what));
     if *right == Type::Time && (*left == Type::Str || left.is_unknown()) {
         return Ok(Type::Bool);
@@ -136,7 +138,7 @@ fn contained(left: &Type, operation: &Operation, right: &Type) -> Checked {
     if text || right.is_unknown() {
         return Ok(Type::Bool);
     }
-    Err(mismatch(left, operation, right))
+    Err(mismatch(source, left, operation, right))
 }
 
 fn coalesced(left: &Type, right: &Type) -> Type {

@@ -5,7 +5,7 @@ use super::super::lexer::Fault;
 use super::types::Type;
 use super::{Checked, Checker, Predicate};
 
-impl Checker {
+impl Checker<'_> {
     pub(super) fn with_predicate(&mut self, call: &Node, name: &str, nodes: &[Node]) -> Checked {
         let Some((list, rest)) = nodes.split_first() else {
             return Ok(Type::Unknown);

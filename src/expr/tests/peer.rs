@@ -1,6 +1,6 @@
-//! expr-lang's own tables: `expr-builtin.json` and `expr-generated.json`.
+//! expr-lang's own table, `expr-builtin.json`; `oracle` compares the values of `expr-generated.json`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -160,85 +160,68 @@ fn check(case: &Json) -> Result<(), String> {
     }
 }
 
-/// Runs the cases and compares those that do not hold with the list of known differences.
-fn compare(cases: &[Json], known: &[(&str, &str)]) {
-    let known: BTreeMap<&str, &str> = known.iter().copied().collect();
-    let mut unknown = Vec::new();
-    let mut differing = BTreeSet::new();
-    for case in cases {
-        let id = case["id"].as_str().unwrap();
-        let Err(why) = check(case) else { continue };
-        differing.insert(id);
-        if !known.contains_key(id) {
-            unknown.push(format!("{id}\n    {}\n    {why}", case["expr"]));
-        }
+/// Why a row says nothing about us, by its own fields: Kargo compiles without the variables' types.
+fn does_not_apply(case: &Json) -> Option<&'static str> {
+    let checked = case["typedEnv"] == true && case["errorStage"] == "check";
+    let variables = case["env"].as_object().is_some_and(|env| !env.is_empty());
+    let unknown = case["error"]
+        .as_str()
+        .unwrap_or_default()
+        .starts_with("unknown name");
+    if checked && unknown {
+        return Some("unknown names are told only where the names are known before");
     }
-    let stale: Vec<_> = known.keys().filter(|id| !differing.contains(*id)).collect();
-    assert!(stale.is_empty(), "no longer different: {stale:?}");
-    assert!(
-        unknown.is_empty(),
-        "{} of {} cases differ:\n{}",
-        unknown.len(),
-        cases.len(),
-        unknown.join("\n")
-    );
+    if checked && variables {
+        return Some("the mistake shows only by the variables' types");
+    }
+    let unsigned = |go_type: &Json| go_type.as_str().is_some_and(|name| name.contains("uint"));
+    let types = case["envTypes"].as_object();
+    if case["expr"].as_str().unwrap().contains("type(")
+        && types.is_some_and(|types| types.values().any(unsigned))
+    {
+        return Some("no variable of ours is of that Go type");
+    }
+    None
 }
 
-const NO_TYPES: &str = "needs the environment's types: Kargo compiles without them, and so do we";
-const UNKNOWN_NAME: &str = "an unknown name is nil where the environment's types are not known";
-const WORDING: &str = "another wording of the same error";
+const FUNCTION_TYPE: &str = "another name of a function's type in the message";
 
-const KNOWN: &[(&str, &str)] = &[
+const UNCHECKED: &str = "the source runs it unchecked, which Kargo never does";
+
+const DIFFERENT: &[(&str, &str)] = &[
     (
-        "builtin.builtin/TestBuiltin_type/5",
-        "there are no unsigned ints here",
+        "checker.checker/TestCheck_builtin_without_call/2",
+        FUNCTION_TYPE,
     ),
-    ("expr/TestExpr_error/1", WORDING),
-    ("expr/TestIssue138/1", WORDING),
-    ("checker.checker/TestCheck_error/51", WORDING),
-    ("checker.checker/TestCheck_builtin_without_call/1", WORDING),
-    ("checker.checker/TestCheck_builtin_without_call/2", WORDING),
-    ("checker.checker/TestCheck_error/1", UNKNOWN_NAME),
-    ("checker.checker/TestCheck_error/2", UNKNOWN_NAME),
-    ("checker.checker/TestCheck_error/3", UNKNOWN_NAME),
-    ("checker.checker/TestCheck_error/4", UNKNOWN_NAME),
-    ("checker.checker/TestCheck_error/5", UNKNOWN_NAME),
-    ("checker.checker/TestCheck_error/6", UNKNOWN_NAME),
-    ("checker.checker/TestCheck_error/12", UNKNOWN_NAME),
-    ("checker.checker/TestCheck_error/13", UNKNOWN_NAME),
-    ("checker.checker/TestCheck_error/14", UNKNOWN_NAME),
-    ("checker.checker/TestCheck_error/15", UNKNOWN_NAME),
-    ("checker.checker/TestCheck_error/20", UNKNOWN_NAME),
-    ("checker.checker/TestCheck_error/35", NO_TYPES),
-    ("checker.checker/TestCheck_error/36", NO_TYPES),
-    ("checker.checker/TestCheck_error/47", NO_TYPES),
-    ("checker.checker/TestCheck_error/50", NO_TYPES),
-    ("checker.checker/TestCheck_error/55", NO_TYPES),
+    ("expr/TestEval_exposed_error/1", UNCHECKED),
+    ("expr/TestIssue785_get_nil/1", UNCHECKED),
 ];
 
 #[test]
 fn expr_lang_table_holds() {
-    if let Some(cases) = table("expr-builtin.json") {
-        compare(&cases, KNOWN);
-    }
-}
-
-#[test]
-fn generated_expressions_run() {
-    let Some(cases) = table("expr-generated.json") else {
+    let Some(cases) = table("expr-builtin.json") else {
         return;
     };
-    let mut failures = Vec::new();
+    let (mut beside, mut total, mut differing) = (BTreeMap::new(), 0, Vec::new());
     for case in &cases {
-        if let Err(why) = evaluate(case["expr"].as_str().unwrap(), &env(case)) {
-            failures.push(format!("{}\n    {}\n    {why}", case["id"], case["expr"]));
+        if let Some(reason) = does_not_apply(case) {
+            *beside.entry(reason).or_insert(0) += 1;
+            continue;
+        }
+        total += 1;
+        if let Err(why) = check(case) {
+            let id = case["id"].as_str().unwrap();
+            differing.push((id, format!("{id}\n    {}\n    {why}", case["expr"])));
         }
     }
-    assert!(
-        failures.is_empty(),
-        "{} of {} fail:\n{}",
-        failures.len(),
-        cases.len(),
-        failures.join("\n")
-    );
+    let agreeing = total - differing.len();
+    println!("expr-builtin: {agreeing} of {total} agree; do not apply: {beside:?}");
+    let known = |id: &str| DIFFERENT.iter().any(|(known, _)| *known == id);
+    let unknown: Vec<_> = differing.iter().filter(|(id, _)| !known(id)).collect();
+    assert!(unknown.is_empty(), "{} differ: {unknown:#?}", unknown.len());
+    let stale: Vec<_> = (DIFFERENT.iter())
+        .filter(|(known, _)| !differing.iter().any(|(id, _)| id == known))
+        .collect();
+    assert!(stale.is_empty(), "no longer different: {stale:?}");
+    assert!(agreeing * 100 >= total * 99);
 }

@@ -40,4 +40,4 @@ pub(super) const LANGUAGE: &[(&str, &str)] = &[
 ];
 
 /// In `generated.json`.
-pub(super) const GENERATED: &[(&str, &str)] = &[];
+pub(super) const GENERATED: &[(&str, &str)] = &[("generated/18899", HALF_CHARACTER)];
