@@ -38,6 +38,7 @@ pub mod value;
 mod access;
 mod ast;
 mod builtins;
+mod conceal;
 mod eval;
 mod go;
 mod lexer;
