@@ -1,68 +1,52 @@
-//! The words of an error that was met with a secret in hand, without the values that they quote.
+//! The words of an error that was met with a secret in hand, without anything that may be of the secret.
 //!
 //! The secret itself can be found in a message and taken out; what an expression had made of it (`upper(...)`, a part)
-//! cannot. So everything quoted goes, and every number of more than a few digits.
+//! cannot. So only words stay that stand in the expression, or that messages are made of.
+
+use std::collections::BTreeSet;
 
 use super::error::EvalError;
 use super::template::HIDDEN;
 
-/// Longer runs of digits are hidden.
-const DIGITS_SHOWN: usize = 3;
+/// What messages about types, names and nil are made of.
+const WORDS: &str = "a all an and any array arguments argument as at be before beyond bool by call callable cannot \
+    came character comparable condition compared did does element empty end ended error expected expression failed \
+    fetch field finished float64 for from function get got has here in index input int integer interface invalid is \
+    it json key length list literal long map many match mean message method mismatched missing must name nil no \
+    non not number object of on one operation operator or out output parse parsing position promotion range \
+    read regexp result skipped slice small step string succeeded such than that the there time to too type \
+    types undefined unexpected unknown use used you value valid values var was while with without wrong \
+    Duration Time date duration found";
 
-pub(super) fn error(why: EvalError) -> EvalError {
+pub(super) fn error(why: EvalError, source: &str) -> EvalError {
     EvalError {
-        message: message(&why.message),
+        message: message(&why.message, source),
         ..why
     }
 }
 
-fn message(text: &str) -> String {
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|letter: char| !letter.is_alphanumeric())
+}
+
+fn message(text: &str, source: &str) -> String {
+    let known: BTreeSet<&str> = words(WORDS).chain(words(source)).collect();
     let mut shown = String::new();
     let mut rest = text;
-    while let Some(start) = rest.find(['"', '`']) {
-        let (before, quoted) = rest.split_at(start);
-        shown.push_str(&without_numbers(before));
-        let quote = if quoted.starts_with('"') { '"' } else { '`' };
-        shown.push(quote);
-        shown.push_str(HIDDEN);
-        shown.push(quote);
-        rest = after_quote(quoted, quote);
-    }
-    shown.push_str(&without_numbers(rest));
-    shown
-}
-
-/// What follows the quoted text at the beginning; nothing where it does not end.
-fn after_quote(quoted: &str, quote: char) -> &str {
-    let mut escaped = false;
-    for (at, letter) in quoted.char_indices().skip(1) {
-        if escaped {
-            escaped = false;
-        } else if letter == '\\' && quote == '"' {
-            escaped = true;
-        } else if letter == quote {
-            return quoted.get(at + 1..).unwrap_or_default();
+    while let Some(letter) = rest.chars().next() {
+        let end = if letter.is_alphanumeric() {
+            rest.find(|letter: char| !letter.is_alphanumeric())
+        } else {
+            Some(letter.len_utf8())
+        };
+        let (word, after) = rest.split_at(end.unwrap_or(rest.len()));
+        // Punctuation tells of a secret's form only.
+        if !letter.is_alphanumeric() || known.contains(word) {
+            shown.push_str(word);
+        } else {
+            shown.push_str(HIDDEN);
         }
-    }
-    ""
-}
-
-fn without_numbers(text: &str) -> String {
-    let mut shown = String::new();
-    let mut digits = String::new();
-    for letter in text.chars().map(Some).chain([None]) {
-        match letter {
-            Some(digit) if digit.is_ascii_digit() => digits.push(digit),
-            other => {
-                if digits.len() > DIGITS_SHOWN {
-                    shown.push_str(HIDDEN);
-                } else {
-                    shown.push_str(&digits);
-                }
-                digits.clear();
-                shown.extend(other);
-            }
-        }
+        rest = after;
     }
     shown
 }
@@ -75,18 +59,22 @@ mod tests {
     fn values_go_and_words_stay() {
         for (text, want) in [
             ("cannot fetch x from string", "cannot fetch x from string"),
+            ("invalid date unter22", "invalid date ***"),
             (
-                r#"parsing time "HUN\"TER": bad"#,
-                r#"parsing time "***": bad"#,
+                r#"parsing time "HUN\"TER": 7"#,
+                r#"parsing time "***\"***": ***"#,
             ),
-            ("missing ]: `[hunter`", "missing ]: `***`"),
-            (r#"never "closed"#, r#"never "***""#),
             (
-                "out of range: 123456 (length is 3)",
-                "out of range: *** (length is 3)",
+                "out of range: 4 (array length is 5)",
+                "out of range: *** (array length is 5)",
             ),
+            (
+                "outputs.psh is nil; did you mean push?",
+                "outputs.psh is nil; did you mean ***?",
+            ),
+            ("é¤", "***¤"),
         ] {
-            assert_eq!(message(text), want);
+            assert_eq!(message(text, "outputs.psh.x + l[5]"), want);
         }
     }
 }

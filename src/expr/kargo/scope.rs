@@ -102,7 +102,11 @@ impl Source {
                 env.take_touched();
                 let value = program.eval_in_template(env).map_err(|why| {
                     let touched = env.take_touched();
-                    let why = if touched { conceal::error(why) } else { why };
+                    let why = if touched {
+                        conceal::error(why, text)
+                    } else {
+                        why
+                    };
                     ScopeError::Expression(ExprError::Eval(why))
                 })?;
                 let from_secret = env.take_touched();

@@ -298,7 +298,7 @@ fn everything_made_of_a_secret_is_reported() {
 
     let outcome = scope.config(&json!({ "x": "${{ int(vars.token) }}" }));
     let message = outcome.result.unwrap_err().full();
-    assert!(message.contains("s3cret-word"));
+    assert!(!message.contains("s3cret-word"), "{message}");
     assert!(outcome.secrets.contains(&"s3cret-word".to_owned()));
 }
 

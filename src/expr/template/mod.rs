@@ -329,7 +329,11 @@ fn run(expression: &str, env: &Env<'_>, path: &str) -> Result<(Value, String), T
     let program = program::parse(expression).map_err(|why| failed(why.into()))?;
     let value = program.eval_in_template(env).map_err(|why| {
         let touched = env.take_touched();
-        let why = if touched { conceal::error(why) } else { why };
+        let why = if touched {
+            conceal::error(why, expression)
+        } else {
+            why
+        };
         failed(why.into())
     })?;
     let text = value.to_text().map_err(|why| TemplateError::Unwritable {
