@@ -41,6 +41,7 @@ mod access;
 mod ast;
 mod builtins;
 mod check;
+mod conceal;
 mod eval;
 mod go;
 mod lexer;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use jiff::Zoned;
 use serde_json::Value as Json;
 
+use super::super::conceal;
 use super::super::env::Env;
 use super::super::program::{self, ExprError};
 use super::super::template::{self, TemplateError, Templated};
@@ -99,9 +100,15 @@ impl Source {
                 let program = program::parse(text)
                     .map_err(|why| ScopeError::Expression(ExprError::Parse(why)))?;
                 env.take_touched();
-                let value = program
-                    .eval_in_template(env)
-                    .map_err(|why| ScopeError::Expression(ExprError::Eval(why)))?;
+                let value = program.eval_in_template(env).map_err(|why| {
+                    let touched = env.take_touched();
+                    let why = if touched {
+                        conceal::error(why, text)
+                    } else {
+                        why
+                    };
+                    ScopeError::Expression(ExprError::Eval(why))
+                })?;
                 let from_secret = env.take_touched();
                 Templated { value, from_secret }
             }
@@ -210,6 +217,9 @@ impl Scope<'_> {
         let mut env = Env::new().with_host(functions);
         env.set("ctx", self.context.to_value());
         env.set("vars", Value::map::<&str>([]));
+        for (name, why) in NOT_HERE {
+            env.note(name, why);
+        }
         if let Some(target) = &self.target {
             env.set("target", target.clone());
         }
@@ -256,6 +266,20 @@ impl Scope<'_> {
         }
     }
 }
+
+/// Names that are there at times only, and why one may be nil.
+const NOT_HERE: [(&str, &str); 4] = [
+    (
+        "outputs",
+        "the promotion's vars come before all steps; a step's own vars, if and config see outputs",
+    ),
+    (
+        "stepMetas",
+        "the promotion's vars come before all steps; a step's own vars, if and config see stepMetas",
+    ),
+    ("task", "only a step that came from a task has it"),
+    ("target", "the promotion has no target"),
+];
 
 /// Why a step of that status may have no output.
 fn fate(status: &str) -> &'static str {

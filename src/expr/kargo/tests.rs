@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use serde_json::{Value as Json, json};
 
 use super::{
-    Answer, Commit, Context, Freight, FreightView, GitNames, Lookups, NoLookups, Origin,
-    Prefetched, Question, Scope, StepMeta, StepsView, Subscription, Var,
+    Answer, Commit, Context, FUNCTIONS, Freight, FreightView, GitNames, Lookups, NoLookups, Origin,
+    Prefetched, Question, STEP_FUNCTIONS, Scope, StepMeta, StepsView, Subscription, Var,
 };
-use crate::expr::{HostError, Value};
+use crate::expr::{Env, HostError, Value, evaluate};
 
 fn scope(lookups: &dyn Lookups) -> Scope<'_> {
     Scope {
@@ -81,6 +81,92 @@ fn a_missing_output_names_its_step_and_what_became_of_it() {
     );
 }
 
+/// C41: a message made of a step that changed nothing, which puts one out all the same; and of one that put out none.
+#[test]
+fn a_commit_message_of_a_step_that_changed_nothing_c41() {
+    let mut scope = scope(&NoLookups);
+    scope.steps.metas = vec![meta("update", "Succeeded"), meta("other", "Skipped")];
+    let output = Value::map([("commitMessage", Value::from("Updated image to v1"))]);
+    scope.outputs.insert("update".to_owned(), output);
+    assert_eq!(
+        one(&scope, "${{ outputs.update.commitMessage }}"),
+        Ok(json!("Updated image to v1"))
+    );
+    let message = one(&scope, "${{ outputs.other.commitMessage }}").unwrap_err();
+    assert!(message.contains("step \"other\" was skipped"), "{message}");
+    let message = one(&scope, "${{ upper(outputs.update.commitMesage) }}");
+    assert!(message.is_err());
+}
+
+#[test]
+fn a_misspelt_name_is_told_what_was_meant() {
+    let mut scope = scope(&NoLookups);
+    scope.context.project = "shop".to_owned();
+    scope.promotion_vars = vec![var("imageTag", "v1")];
+    scope
+        .outputs
+        .insert("push".to_owned(), Value::map::<&str>([]));
+    scope.steps.metas = vec![meta("push", "Succeeded")];
+    for (template, words) in [
+        (
+            "${{ vars.imageTga.x }}",
+            "vars.imageTga is nil; there is no var \"imageTga\"; did you mean imageTag?",
+        ),
+        (
+            "${{ outputs.psh.x }}",
+            "there is no output of a step \"psh\"; did you mean push?",
+        ),
+        (
+            "${{ stepMetas.pusch.Status }}",
+            "there is no step \"pusch\" before this one; did you mean push?",
+        ),
+        (
+            "${{ ctx.prject.x }}",
+            "ctx has no prject; did you mean project?",
+        ),
+        (
+            "${{ ctx.targetFreight.orgin.name }}",
+            "ctx.targetFreight has no orgin; did you mean origin?",
+        ),
+        (
+            "${{ var.imageTag }}",
+            "there is no name \"var\"; did you mean vars?",
+        ),
+        ("${{ imgeFrom('x') }}", "did you mean imageFrom()?"),
+        ("${{ succes() }}", "did you mean success()?"),
+        ("${{ qoute('x') }}", "did you mean quote()?"),
+        ("${{ uper('x') }}", "did you mean upper()?"),
+        ("${{ stepMetas.push.status }}", "did you mean Status?"),
+        (
+            "${{ task.outputs.x }}",
+            "only a step that came from a task has it",
+        ),
+        ("${{ target.params }}", "the promotion has no target"),
+    ] {
+        let message = one(&scope, template).unwrap_err();
+        assert!(message.contains(words), "{template}: {message}");
+    }
+    // What a `let` names is nobody's misspelling.
+    let message = one(&scope, "${{ let var = nil; var.x }}").unwrap_err();
+    assert!(!message.contains("did you mean"), "{message}");
+}
+
+/// The expressions of http and the parse steps have no delimiters, and nothing of Kargo's.
+#[test]
+fn a_raw_expression_has_the_language_alone() {
+    let env = Env::new().with("response", Value::map([("status", Value::Int(200))]));
+    assert_eq!(
+        evaluate("response.status == 200", &env),
+        Ok(Value::Bool(true))
+    );
+    for name in FUNCTIONS.iter().chain(&STEP_FUNCTIONS).chain(&["asJSON"]) {
+        let why = evaluate(&format!("{name}('x')"), &env).unwrap_err();
+        assert!(why.to_string().contains("unknown name"), "{why}");
+    }
+    let why = evaluate("quote('x')", &env).unwrap_err().to_string();
+    assert!(why.contains("it works in templates (${{ }}) only"), "{why}");
+}
+
 #[test]
 fn vars_see_what_comes_before_them() {
     let mut scope = scope(&NoLookups);
@@ -92,7 +178,10 @@ fn vars_see_what_comes_before_them() {
     scope.promotion_vars.push(var("early", "${{ outputs.a }}"));
     let message = one(&scope, "x").unwrap_err();
     assert!(message.contains("the var \"early\""), "{message}");
-    assert!(message.contains("outputs is nil"), "{message}");
+    assert!(
+        message.contains("outputs is nil; the promotion's vars come before all steps"),
+        "{message}"
+    );
     scope.promotion_vars = vec![var("status", "${{ success() }}")];
     let message = one(&scope, "x").unwrap_err();
     assert!(message.contains("unknown name success"), "{message}");
@@ -209,8 +298,58 @@ fn everything_made_of_a_secret_is_reported() {
 
     let outcome = scope.config(&json!({ "x": "${{ int(vars.token) }}" }));
     let message = outcome.result.unwrap_err().full();
-    assert!(message.contains("s3cret-word"));
+    assert!(!message.contains("s3cret-word"), "{message}");
     assert!(outcome.secrets.contains(&"s3cret-word".to_owned()));
+}
+
+/// Whatever its length and type, and whatever was made of it.
+#[test]
+fn a_shown_configuration_and_an_error_keep_secrets_to_themselves() {
+    let db = BTreeMap::from([
+        ("pin".to_owned(), "7".to_owned()),
+        ("password".to_owned(), "hunter22".to_owned()),
+    ]);
+    let mut answers = Prefetched::new();
+    answers.answer(Question::Secret("db".to_owned()), Answer::Data(Some(db)));
+    let mut scope = scope(&answers);
+    scope.promotion_vars = vec![var("pin", "${{ secret('db').pin }}"), var("open", "8")];
+    let config = json!({
+        "pin": "${{ vars.pin }}",
+        "url": "https://me:${{ secret('db').password }}@host/${{ vars.open }}",
+        "list": ["${{ vars.open }}", { "all": "${{ vars }}" }],
+        "len": "${{ len(secret('db').password) }}",
+        "plain": "text",
+    });
+    let (shown, _) = scope.config_hiding(&config).result.unwrap();
+    let want = json!({
+        "pin": "***",
+        "url": "https://me:***@host/8",
+        "list": [8, { "all": "***" }],
+        "len": "***",
+        "plain": "text",
+    });
+    assert_eq!(shown, want);
+    let real = scope.config(&config).result.unwrap();
+    assert_eq!((&real["pin"], &real["len"]), (&json!(7), &json!(8)));
+
+    for template in [
+        "${{ date(upper(secret('db').password)) }}",
+        "${{ date(secret('db').password[1:]) }}",
+        "${{ 'x' matches ('[' + lower(secret('db').password)) }}",
+        "${{ fromJSON(secret('db').password + '!') }}",
+        "${{ int(secret('db').password[0:5]) }}",
+        "${{ duration(secret('db').password) }}",
+        "${{ secret('db').password.field }}",
+        "${{ configMap(secret('db').password) }}",
+    ] {
+        let outcome = scope.config(&json!({ "x": template }));
+        let message = outcome.result.unwrap_err().full().to_lowercase();
+        let told = message.replace("hunter22", "");
+        assert!(
+            !told.contains("hunt") && !told.contains("unter"),
+            "{template}: {message}"
+        );
+    }
 }
 
 #[test]

@@ -8,6 +8,7 @@
 
 use serde_json::{Map, Value as Json};
 
+use super::conceal;
 use super::env::Env;
 use super::error::EvalError;
 use super::go;
@@ -329,9 +330,15 @@ fn run(expression: &str, env: &Env<'_>, path: &str) -> Result<(Value, String), T
         why: Box::new(why),
     };
     let program = program::parse(expression).map_err(|why| failed(why.into()))?;
-    let value = program
-        .eval_in_template(env)
-        .map_err(|why| failed(why.into()))?;
+    let value = program.eval_in_template(env).map_err(|why| {
+        let touched = env.take_touched();
+        let why = if touched {
+            conceal::error(why, expression)
+        } else {
+            why
+        };
+        failed(why.into())
+    })?;
     let text = value.to_text().map_err(|why| TemplateError::Unwritable {
         path: path.to_owned(),
         expression: expression.trim().to_owned(),
