@@ -32,6 +32,8 @@ pub struct Made {
     newline: &'static str,
     /// The text so far ends in a block that keeps the blank lines behind it.
     keeps: bool,
+    /// It ends in a block, so that spaces in the line behind it would be part of that.
+    blocked: bool,
 }
 
 /// Choices, one after the other; the first one for ever when they are used up.
@@ -151,7 +153,7 @@ impl Made {
             self.text.push_str(tape.one(&["---", "--- # start"]));
             self.line();
         }
-        self.keeps = false;
+        (self.keeps, self.blocked) = (false, false);
         // Other names in each document, since a key means the first that has it.
         let name = format!("d{number}");
         let root = match tape.pick(6) {
@@ -184,7 +186,8 @@ impl Made {
             return;
         }
         if !self.keeps && tape.pick(2) == 0 {
-            self.text.push_str(tape.one(&["", "", "  "]));
+            let blank = tape.one(&["", "", "  "]);
+            self.text.push_str(if self.blocked { "" } else { blank });
             self.line();
         }
         if tape.pick(2) == 0 {
@@ -211,7 +214,7 @@ impl Made {
                 self.filler(indent, tape);
                 self.text.push_str(&" ".repeat(indent));
             }
-            self.keeps = false;
+            (self.keeps, self.blocked) = (false, false);
             let (written, name) = key(number, tape);
             let path = below(path, &name);
             let explicit = tape.pick(12) == 11;
@@ -246,7 +249,7 @@ impl Made {
                 self.filler(indent, tape);
                 self.text.push_str(&" ".repeat(indent));
             }
-            self.keeps = false;
+            (self.keeps, self.blocked) = (false, false);
             self.text.push('-');
             let path = below(path, &number.to_string());
             let wide = 1 + tape.one(&[0, 0, 2]);
@@ -443,7 +446,7 @@ impl Made {
             end = if chomp == "+" { self.text.len() } else { end };
             self.line();
         }
-        self.keeps = chomp == "+";
+        (self.keeps, self.blocked) = (chomp == "+", true);
         let leaf = self.leaf(path, start, json!(value), false);
         if let Some(last) = self.leaves.last_mut() {
             last.place.end = end;
