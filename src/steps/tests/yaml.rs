@@ -163,11 +163,11 @@ fn hostile_files_are_edited_or_refused_in_a_second() {
         ),
     ];
     let refused: Vec<(&str, Vec<u8>, &str)> = vec![
-        ("deep flow", "[".repeat(10_000).into_bytes(), "levels"),
+        ("deep flow", "[".repeat(10_000).into_bytes(), "limit"),
         (
             "deep flow, closed",
             format!("{}{}", "[".repeat(10_000), "]".repeat(10_000)).into_bytes(),
-            "levels",
+            "limit",
         ),
         ("deep lists", "- ".repeat(10_000).into_bytes(), "levels"),
         (

@@ -140,7 +140,9 @@ fn numeric(text: &str) -> bool {
     let exponent = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
     // Base sixty: 12:30, 190:20:30.15
     let whole_is_number = whole.split(':').all(digits);
-    mantissa.contains(|c: char| c.is_ascii_digit())
+    let some_digit = mantissa.contains(|c: char| c.is_ascii_digit());
+    // By the letter of YAML 1.1 a lone dot is a float, too.
+    (some_digit || mantissa.starts_with('.'))
         && whole_is_number
         && digits(fraction)
         && !exponent.is_empty()
