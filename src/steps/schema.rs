@@ -293,7 +293,7 @@ impl Shape {
             (Self::OneOf(names), Value::String(_)) => {
                 let quoted: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
                 say(format!(
-                    "must be one of the following: {}",
+                    "{here} must be one of the following: {}",
                     quoted.join(", ")
                 ));
             }
@@ -431,7 +431,7 @@ mod tests {
             ),
             (
                 json!({"path": "p", "how": "c"}),
-                vec!["how: must be one of the following: \"a\", \"b\""],
+                vec!["how: how must be one of the following: \"a\", \"b\""],
             ),
             (
                 json!({"path": null}),

@@ -1,6 +1,7 @@
 mod archives;
 #[allow(dead_code, reason = "`tests/steps_peer.rs` uses the rest")]
 mod bench;
+mod charts;
 mod files;
 mod git;
 mod images;
