@@ -22,10 +22,10 @@ use crate::{
         step::{Class, Outcome, Step, StepCx, StepError},
         workspace::{
             Exported, Kind, Workspace,
-            folder::{self, Folder, LIMITS, Made},
+            folder::{Folder, Made},
         },
     },
-    git::{path::RepoPath, tree::Mode},
+    git::path::RepoPath,
     kargo::StepKind,
 };
 
@@ -147,7 +147,7 @@ fn prepare(
         let file = workspace.read(&inner(LOCK)?).map_err(failed)?;
         lock = file.map(|file| String::from_utf8_lossy(&file.bytes).into_owned());
     }
-    let folder = program::folder(root, doing)?;
+    let folder = program::private_folder(root, doing)?;
     let into = program::files(&folder, doing)?;
     let paths: Vec<RepoPath> = std::iter::once(&chart).chain(&given).cloned().collect();
     let references: &dyn Fn(&RepoPath, &[u8]) -> Vec<String> = match config.build_dependencies {
@@ -302,7 +302,11 @@ impl HelmTemplate {
         let rendered = match layout {
             Layout::OneFile => vec![(RepoPath::root(), printed)],
             Layout::Flat => flat(&String::from_utf8_lossy(&printed))?,
-            Layout::Helm => in_directories(&ready, doing)?,
+            Layout::Helm => {
+                let out = ready.folder.dir("out");
+                let out = out.map_err(|error| StepError::errored(doing).because(error))?;
+                program::rendered(out, doing).await?
+            }
         };
         let (chart, what) = (ready.chart.clone(), doing.to_owned());
         cx.files
@@ -350,23 +354,6 @@ fn flat(printed: &str) -> Result<Vec<(RepoPath, Vec<u8>)>, StepError> {
         named.add(name, document.to_owned())?;
     }
     Ok(named.into_files().collect())
-}
-
-/// The directories that Helm itself made.
-fn in_directories(ready: &Ready, doing: &str) -> Result<Vec<(RepoPath, Vec<u8>)>, StepError> {
-    let failed = |error| StepError::errored(doing).because(error);
-    let out = ready.folder.dir("out").map_err(failed)?;
-    let made = folder::read(&out, LIMITS).map_err(failed)?;
-    if let Some(link) = made.iter().find(|made| made.mode == Mode::Link) {
-        return Err(StepError::errored(format!(
-            "{doing}: helm made a link, {}",
-            link.path
-        )));
-    }
-    Ok(made
-        .into_iter()
-        .map(|made| (made.path, made.bytes))
-        .collect())
 }
 
 #[async_trait]

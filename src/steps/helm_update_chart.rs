@@ -140,7 +140,7 @@ fn prepare(
     let lock = chart.child(LOCK).map_err(|error| failed(error.into()))?;
     let lock = workspace.read(&lock).map_err(failed)?;
     let lock = lock.map(|file| String::from_utf8_lossy(&file.bytes).into_owned());
-    let folder = program::folder(root, doing)?;
+    let folder = program::private_folder(root, doing)?;
     let into = program::files(&folder, doing)?;
     let exported = workspace
         .export(std::slice::from_ref(&chart), &into, &chart::references)

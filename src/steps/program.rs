@@ -13,9 +13,16 @@ use tokio::process::Command;
 use crate::{
     engine::{
         step::StepError,
-        workspace::{WorkspaceError, folder::Folder},
+        workspace::{
+            WorkspaceError,
+            folder::{self, Folder, LIMITS},
+        },
     },
-    git::command::child::{self, Ended},
+    git::{
+        command::child::{self, Ended},
+        path::RepoPath,
+        tree::Mode,
+    },
 };
 
 /// A program that a step needs.
@@ -254,11 +261,29 @@ fn words(said: &[u8], folder: &Folder) -> String {
 }
 
 /// A folder for one run. Blocking.
-pub fn folder(root: &Path, doing: &str) -> Result<Folder, StepError> {
+pub fn private_folder(root: &Path, doing: &str) -> Result<Folder, StepError> {
     let made = Folder::make(root).map_err(WorkspaceError::Folder);
     made.map_err(|error| {
         StepError::errored(doing)
             .because(error)
             .hint("Programs work on real files, in a folder beside the mirrors")
     })
+}
+
+/// The files that a program made in a directory of its folder; it has no reason to make links.
+pub async fn rendered(dir: PathBuf, doing: &str) -> Result<Vec<(RepoPath, Vec<u8>)>, StepError> {
+    let read = tokio::task::spawn_blocking(move || folder::read(&dir, LIMITS)).await;
+    let made = read
+        .map_err(|error| StepError::errored(doing).because(error))?
+        .map_err(|error| StepError::errored(doing).because(error))?;
+    match made.iter().find(|made| made.mode == Mode::Link) {
+        Some(link) => Err(StepError::errored(format!(
+            "{doing}: the program made a link, {}",
+            link.path
+        ))),
+        None => Ok(made
+            .into_iter()
+            .map(|made| (made.path, made.bytes))
+            .collect()),
+    }
 }

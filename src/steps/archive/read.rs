@@ -72,13 +72,15 @@ pub fn read(bytes: &[u8], strip: u64, limits: Limits) -> Result<Unpacked, Archiv
     if bytes.is_empty() {
         return Err(ArchiveError::Empty);
     }
+    // A tar archive begins with a name, which may look like anything.
+    let is_tar = bytes.get(257..262) == Some(b"ustar");
     if let Some((_, format)) = BEGINNINGS
         .iter()
-        .find(|(start, _)| bytes.starts_with(start))
+        .find(|(start, _)| !is_tar && bytes.starts_with(start))
     {
         return Err(ArchiveError::Format(format));
     }
-    if bytes.starts_with(GZIP) {
+    if bytes.starts_with(GZIP) && !is_tar {
         let most = (bytes.len() as u64)
             .saturating_mul(limits.ratio)
             .saturating_add(1 << 20);

@@ -16,9 +16,9 @@ use crate::{
     engine::{
         fetched::{self, Fetched, Kept},
         step::{Class, Outcome, Step, StepCx, StepError},
-        workspace::folder::{self, Folder, LIMITS},
+        workspace::folder::Folder,
     },
-    git::{objects::Objects, path::RepoPath, tree::Mode},
+    git::{objects::Objects, path::RepoPath},
     kargo::StepKind,
 };
 
@@ -114,7 +114,7 @@ async fn prepare(cx: &mut StepCx<'_>, path: &RepoPath) -> Result<Ready, StepErro
                     doing(&path)
                 )));
             }
-            let folder = program::folder(&root, &doing(&path))?;
+            let folder = program::private_folder(&root, &doing(&path))?;
             let files = program::files(&folder, &doing(&path))?;
             let seen: Mutex<(Vec<RepoPath>, Option<String>)> = Mutex::default();
             let references = |path: &RepoPath, bytes: &[u8]| {
@@ -126,7 +126,7 @@ async fn prepare(cx: &mut StepCx<'_>, path: &RepoPath) -> Result<Ready, StepErro
                 sources::references(path, bytes)
             };
             let exported = workspace
-                .export(&[at.clone()], &files, &references)
+                .export(std::slice::from_ref(&at), &files, &references)
                 .map_err(failed)?;
             let (all, remote) = seen.into_inner().unwrap_or_else(|error| error.into_inner());
             sources::bring_in(&files, &all)
@@ -210,18 +210,7 @@ impl KustomizeBuild {
                 }
             }
         }
-        let made = folder::read(&dir, LIMITS).map_err(failed)?;
-        match made.iter().find(|made| made.mode == Mode::Link) {
-            Some(link) => Err(StepError::errored(format!(
-                "{}: kustomize made a link, {}",
-                doing(&ready.at),
-                link.path
-            ))),
-            None => Ok(made
-                .into_iter()
-                .map(|made| (made.path, made.bytes))
-                .collect()),
-        }
+        program::rendered(dir, &doing(&ready.at)).await
     }
 }
 

@@ -2,6 +2,7 @@ mod archives;
 #[allow(dead_code, reason = "`tests/steps_peer.rs` uses the rest")]
 mod bench;
 mod data;
+mod charts;
 mod files;
 mod git;
 mod images;
