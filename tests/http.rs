@@ -77,6 +77,7 @@ impl Tls {
             ])
             .args(["-nodes", "-days", "2", "-subj", "/CN=test"])
             .args(["-addext", "subjectAltName=IP:127.0.0.1"])
+            .args(["-addext", "basicConstraints=critical,CA:FALSE"])
             .arg("-keyout")
             .arg(&key)
             .arg("-out")
