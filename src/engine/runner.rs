@@ -2,7 +2,13 @@
 //!
 //! `one` runs a step, `attempt` one try of it, `verdict` says what follows (pure), `ends` begins and ends the whole.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use tokio::{sync::watch, time::Instant};
 
@@ -113,6 +119,8 @@ pub struct Runner {
     pub(super) newer_waits: bool,
     /// Where a push is under way to.
     pub(super) pushing: pushing::Pushing,
+    /// Whether something is under way of which nobody could tell afterwards whether it arrived.
+    pub(super) sending: Arc<AtomicBool>,
 }
 
 impl Runner {
@@ -126,12 +134,13 @@ impl Runner {
             pinned: std::collections::BTreeSet::new(),
             newer_waits,
             pushing: pushing::Pushing::default(),
+            sending: Arc::default(),
         }
     }
 
     /// Runs until it rests. What `control` says takes effect at once, in the middle of a step.
     pub async fn run(mut self, mut control: watch::Receiver<Control>) -> Rest {
-        let pushing = self.pushing.clone();
+        let (pushing, sending) = (self.pushing.clone(), Arc::clone(&self.sending));
         let told = {
             let work = self.work();
             tokio::pin!(work);
@@ -143,6 +152,11 @@ impl Runner {
                         Some(rest @ (Err(_) | Ok(Rest::Ended(_)))) => Err(rest),
                         _ => Ok(told),
                     },
+                    // Whoever goes on could only say that it is unknown.
+                    Control::HandOver if sending.load(Ordering::Relaxed) => {
+                        pushing.call_back();
+                        tokio::time::timeout(SENDING_PATIENCE, work).await.map_or(Ok(told), Err)
+                    }
                     told => Ok(told),
                 },
                 rest = &mut work => Err(rest),
@@ -405,6 +419,9 @@ async fn told(control: &mut watch::Receiver<Control>) -> Control {
 
 /// How long an abort waits for a push that is under way.
 const PUSH_PATIENCE: Duration = Duration::from_secs(5);
+
+/// How long handing over waits for an answer that is on its way.
+const SENDING_PATIENCE: Duration = Duration::from_secs(5);
 
 /// What the work comes to while a push is under way; none where none is, or where it takes too long.
 async fn outcome(

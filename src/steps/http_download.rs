@@ -15,6 +15,7 @@ use super::{
         answer::{self, Answer},
         client::{self, Answered, Request, SendError},
         config::{self, Pair},
+        untrusted,
     },
     schema::{Object, Shape, some_text, text, typed},
 };
@@ -148,6 +149,7 @@ fn failed(error: SendError) -> StepError {
         SendError::TooLarge { limit, .. } => {
             StepError::failed(format!("download exceeds limit of {limit} bytes"))
         }
+        SendError::Untrusted { .. } => untrusted(&error),
         SendError::Unreachable { .. } | SendError::NoAnswer { .. } => {
             StepError::transient(error.to_string())
         }

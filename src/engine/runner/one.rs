@@ -1,6 +1,9 @@
 //! One step of a promotion: decided, evaluated, checked, run, recorded.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 use serde_json::{Map, Value};
 use tokio::{
@@ -189,7 +192,10 @@ impl Runner {
             until: kind_limits.timeout.map(|limit| deadline(started, limit)),
             patient: !rests,
         };
+        let unknowable = class == Class::UnknowableEffect;
+        self.sending.store(unknowable, Ordering::Relaxed);
         let attempt = self.while_recording(&alias, trial.run(), records).await?;
+        self.sending.store(false, Ordering::Relaxed);
         let sent = self.journal().step(&alias).sent.take();
         let result = match attempt {
             Attempt::Done(Err(error)) if rests && error.kind == ErrorKind::Transient => {

@@ -70,6 +70,14 @@ pub enum SendError {
         /// The chain of reasons.
         why: String,
     },
+    /// Nothing was sent: whoever answered there could not prove to be that server.
+    #[error("{place} cannot be trusted: {why}")]
+    Untrusted {
+        /// Without query and user.
+        place: String,
+        /// The chain of reasons.
+        why: String,
+    },
     /// It may have been sent, and no whole answer came.
     #[error("no answer from {place}: {why}")]
     NoAnswer {
@@ -242,14 +250,34 @@ fn late(timeout: Duration) -> String {
 
 fn no_answer(place: String, error: reqwest::Error, taken: bool) -> SendError {
     let (builder, connect) = (error.is_builder(), error.is_connect());
+    let untrusted = is_about_certificates(&error);
     let why = reasons(error);
     if builder {
         SendError::Unusable { place, why }
+    } else if untrusted && !taken {
+        SendError::Untrusted { place, why }
     } else if connect && !taken {
         SendError::Unreachable { place, why }
     } else {
         SendError::NoAnswer { place, why }
     }
+}
+
+fn is_about_certificates(error: &reqwest::Error) -> bool {
+    let mut next: Option<&(dyn Error + 'static)> = error.source();
+    while let Some(cause) = next {
+        // Inside of an input-output error is what `source` skips.
+        let inner = cause
+            .downcast_ref::<std::io::Error>()
+            .and_then(std::io::Error::get_ref);
+        let inner = inner.map(|inner| inner as &(dyn Error + 'static));
+        let found = inner.unwrap_or(cause).downcast_ref::<rustls::Error>();
+        if matches!(found, Some(rustls::Error::InvalidCertificate(_))) {
+            return true;
+        }
+        next = inner.or_else(|| cause.source());
+    }
+    false
 }
 
 /// The causes, innermost last; the outer ones only repeat the address, which may hold a secret.

@@ -263,11 +263,19 @@ fn no_answer(config: &Config, error: SendError, sent: Timestamp) -> StepError {
         SendError::Unusable { .. } => StepError::config(error.to_string()),
         SendError::TooLarge { .. } => StepError::failed(error.to_string())
             .hint("Ask for less, or use http-download for files"),
+        SendError::Untrusted { .. } => untrusted(&error),
         SendError::NoAnswer { .. } if !config.may_repeat() => lost(config, error.to_string(), sent),
         SendError::NoAnswer { .. } | SendError::Unreachable { .. } => {
             StepError::transient(error.to_string())
         }
     }
+}
+
+/// Trying again would not help, and going on would not be safe.
+pub fn untrusted(error: &SendError) -> StepError {
+    StepError::errored(error.to_string()).hint(
+        "Add the authority to this machine's certificates (SSL_CERT_FILE), or set insecureSkipTLSVerify",
+    )
 }
 
 #[async_trait]

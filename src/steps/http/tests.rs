@@ -419,3 +419,30 @@ async fn answers_and_bodies_have_limits_and_mistakes_are_found_before_anything_i
     }
     assert_eq!(server.asked().len(), 1);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn handing_over_waits_a_moment_for_an_answer_that_is_on_its_way() {
+    let server = Arc::new(Server::new(|_, _| {
+        // As slow as a server may be.
+        std::thread::sleep(Duration::from_millis(300));
+        reply(200, "{}")
+    }));
+    let mut steps = one(json!({"method": "POST", "url": server.url}));
+    let after = json!({"uses": "compose-output", "as": "after", "config": {"a": 1}});
+    steps.as_array_mut().unwrap().push(after);
+    let (mut world, name) = world(&steps);
+    let (stop, stopped) = tokio::sync::watch::channel(false);
+    let supervisor = crate::engine::supervisor::Supervisor::new(world.tools());
+    let asked = Arc::clone(&server);
+    let stopping = tokio::task::spawn_blocking(move || {
+        asked.until_asked(1);
+        stop.send(true).unwrap();
+    });
+    supervisor.run_until_idle(stopped).await;
+    stopping.await.unwrap();
+    assert_eq!(world.steps(&name), ["call Succeeded: "]);
+    world.holder = "second".into();
+    world.run().await;
+    assert_eq!(phase(&world, &name), Phase::Succeeded);
+    assert_eq!(server.asked().len(), 1);
+}
