@@ -1,8 +1,8 @@
 mod archives;
 #[allow(dead_code, reason = "`tests/steps_peer.rs` uses the rest")]
 mod bench;
-mod data;
 mod charts;
+mod data;
 mod files;
 mod git;
 mod images;
