@@ -146,7 +146,7 @@ pub fn kind_of(status: &Status) -> Kind {
         408 | 504 => Kind::TimedOut,
         // Kargo's webhook wraps a denied create or update into an internal error: only its text tells.
         500 if is_denial(&status.message) => Kind::Forbidden,
-        500 if status.message.contains("admission webhook") => Kind::Invalid,
+        500 if is_about_the_object(&status.message) => Kind::Invalid,
         _ => Kind::Unreachable,
     }
 }
@@ -157,6 +157,11 @@ fn is_unknown_kind(message: &str) -> bool {
 
 fn is_denial(message: &str) -> bool {
     message.contains("is not permitted to") || message.contains("forbidden")
+}
+
+/// What a webhook found wrong; a local cluster has no webhooks and says it without their wrapper.
+fn is_about_the_object(message: &str) -> bool {
+    message.contains("admission webhook") || message.contains("failed to inflate")
 }
 
 /// The webhook's wrapper and repeated prefixes removed.
@@ -225,6 +230,11 @@ mod tests {
                 500,
                 "admission webhook \"promotion\" denied the request: Internal error occurred: user ann is not permitted to promote",
                 Kind::Forbidden,
+            ),
+            (
+                500,
+                "Internal error occurred: failed to inflate Promotion steps: missing value for variable \"a\" of task \"b\"",
+                Kind::Invalid,
             ),
             (500, "etcdserver: leader changed", Kind::Unreachable),
             (422, "x", Kind::Invalid),
