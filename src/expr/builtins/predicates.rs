@@ -309,7 +309,10 @@ pub(super) fn sort_by(machine: &mut Machine<'_>, call: &Node, nodes: &[Node]) ->
         None => false,
     };
     let keyed = keys.into_iter().zip(list.items().iter().cloned()).collect();
-    let items = at(call.span, lists::sorted(&mut machine.budget, keyed, descending))?;
+    let items = at(
+        call.span,
+        lists::sorted(&mut machine.budget, keyed, descending),
+    )?;
     at(call.span, machine.budget.list(items))
 }
 

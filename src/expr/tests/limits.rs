@@ -151,9 +151,15 @@ fn patterns_do_not_backtrack() {
 fn texts_cannot_grow_without_end() {
     refused("repeat('abc', 1000000)", "memory budget exceeded");
     refused("repeat('a', 9223372036854775807)", "memory budget exceeded");
-    refused("join(map(1..1000, repeat('a', 999)), ',')", "memory budget exceeded");
+    refused(
+        "join(map(1..1000, repeat('a', 999)), ',')",
+        "memory budget exceeded",
+    );
     let big = "let big = reduce(1..20, #acc + #acc, 'xxxx'); ";
-    refused(&format!("{big} len(split(big, ''))"), "memory budget exceeded");
+    refused(
+        &format!("{big} len(split(big, ''))"),
+        "memory budget exceeded",
+    );
     refused(
         &format!("{big} len(map(1..1000, upper(big)))"),
         "budget exceeded",
@@ -185,10 +191,16 @@ fn deep_values_are_refused() {
     let json = format!("fromJSON('{}{}')", "[".repeat(5_000), "]".repeat(5_000));
     refused(&json, "recursion limit exceeded");
     refused("reduce(1..5000, {{a: #acc}}, nil)", "nested too deeply");
-    refused("reduce(1..5000, concat([#acc], [1]), [])", "nested too deeply");
+    refused(
+        "reduce(1..5000, concat([#acc], [1]), [])",
+        "nested too deeply",
+    );
     let deep = "reduce(1..190, [#acc], 0)";
     for use_of_it in ["toJSON", "string", "flatten", "max", "uniq"] {
-        assert!(outcome(&format!("{use_of_it}({deep})")).is_ok(), "{use_of_it}");
+        assert!(
+            outcome(&format!("{use_of_it}({deep})")).is_ok(),
+            "{use_of_it}"
+        );
     }
     assert_eq!(outcome(&format!("{deep} == {deep}")), Ok(Value::Bool(true)));
 }
