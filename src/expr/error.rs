@@ -47,17 +47,26 @@ impl Place {
     }
 }
 
+/// Characters of a line that are shown.
+const MOST_SHOWN: usize = 200;
+
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "({}:{})", self.line, self.column)?;
         if self.text.is_empty() {
             return Ok(());
         }
-        let text = self.text.replace('\t', " ");
+        // Of a very long line only what is around the place.
+        let skipped = match self.text.chars().nth(MOST_SHOWN) {
+            Some(_) => self.column.saturating_sub(MOST_SHOWN / 2),
+            None => 0,
+        };
+        let shown: String = self.text.chars().skip(skipped).take(MOST_SHOWN).collect();
         write!(
             f,
-            "\n | {text}\n | {}^",
-            ".".repeat(self.column.saturating_sub(1))
+            "\n | {}\n | {}^",
+            shown.replace('\t', " "),
+            ".".repeat(self.column.saturating_sub(1).saturating_sub(skipped))
         )
     }
 }

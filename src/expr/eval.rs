@@ -266,7 +266,7 @@ impl<'e> Machine<'e> {
         if let Value::List(list) = &value {
             at(node.span, self.budget.spend(list.items().len() as u64))?;
         }
-        Ok(value)
+        at(node.span, self.budget.admit(value))
     }
 
     fn call(&mut self, node: &Node, name: &Arc<str>, arguments: &[Node]) -> Evaluated {

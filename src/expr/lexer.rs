@@ -1,5 +1,6 @@
 //! Text to tokens.
 
+use std::borrow::Cow;
 use std::iter::Peekable;
 use std::str::CharIndices;
 use std::sync::LazyLock;
@@ -20,14 +21,15 @@ pub(super) enum Kind {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Token {
+pub(super) struct Token<'s> {
     pub kind: Kind,
-    pub value: String,
+    pub value: Cow<'s, str>,
+    /// Of a literal of bytes.
     pub bytes: Vec<u8>,
     pub span: Span,
 }
 
-impl Token {
+impl Token<'_> {
     pub fn is(&self, kind: Kind, value: &str) -> bool {
         self.kind == kind && self.value == value
     }
@@ -70,6 +72,9 @@ const KEYWORDS: [&str; 11] = [
     "else",
 ];
 
+/// More than any tree within the parser's limits is made of.
+const MOST_TOKENS: usize = 100_000;
+
 /// The largest code of a character.
 const MOST_CODE: u32 = 0x0010_FFFF;
 
@@ -83,19 +88,23 @@ enum Piece {
     Code(u32),
 }
 
-pub(super) fn lex(source: &str) -> Result<Vec<Token>, Fault> {
+pub(super) fn lex(source: &str) -> Result<Vec<Token<'_>>, Fault> {
     let mut lexer = Lexer {
         source,
         chars: source.char_indices().peekable(),
         start: 0,
         tokens: Vec::new(),
     };
-    while lexer.step()? {}
+    while lexer.step()? {
+        if lexer.tokens.len() > MOST_TOKENS {
+            return Err(lexer.fault("the expression has too many parts"));
+        }
+    }
     // Like the original, the end is reported at the last character, not after it.
     let end = source.char_indices().next_back().map_or(0, |(at, _)| at);
     lexer.tokens.push(Token {
         kind: Kind::Eof,
-        value: String::new(),
+        value: Cow::Borrowed(""),
         bytes: Vec::new(),
         span: Span::new(end, source.len()),
     });
@@ -117,10 +126,10 @@ struct Lexer<'s> {
     source: &'s str,
     chars: Peekable<CharIndices<'s>>,
     start: usize,
-    tokens: Vec<Token>,
+    tokens: Vec<Token<'s>>,
 }
 
-impl Lexer<'_> {
+impl<'s> Lexer<'s> {
     fn position(&mut self) -> usize {
         self.chars.peek().map_or(self.source.len(), |(at, _)| *at)
     }
@@ -141,17 +150,14 @@ impl Lexer<'_> {
         while self.accept(set) {}
     }
 
-    fn rest(&mut self) -> &str {
+    fn rest(&mut self) -> &'s str {
         let at = self.position();
         self.source.get(at..).unwrap_or_default()
     }
 
-    fn word(&mut self) -> String {
+    fn word(&mut self) -> &'s str {
         let end = self.position();
-        self.source
-            .get(self.start..end)
-            .unwrap_or_default()
-            .to_owned()
+        self.source.get(self.start..end).unwrap_or_default()
     }
 
     fn emit(&mut self, kind: Kind) {
@@ -159,11 +165,11 @@ impl Lexer<'_> {
         self.emit_value(kind, value);
     }
 
-    fn emit_value(&mut self, kind: Kind, value: String) {
+    fn emit_value(&mut self, kind: Kind, value: impl Into<Cow<'s, str>>) {
         let end = self.position();
         self.tokens.push(Token {
             kind,
-            value,
+            value: value.into(),
             bytes: Vec::new(),
             span: Span::new(self.start, end),
         });
@@ -256,7 +262,7 @@ impl Lexer<'_> {
     fn identifier(&mut self) {
         while self.chars.next_if(|(_, c)| is_word_char(*c)).is_some() {}
         let word = self.word();
-        let kind = if KEYWORDS.contains(&word.as_str()) {
+        let kind = if KEYWORDS.contains(&word) {
             Kind::Operator
         } else {
             Kind::Identifier

@@ -1,5 +1,6 @@
 //! Tokens to a tree: precedence climbing, as the original's grammar has it.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::ast::{Node, NodeKind, Pointer, Unary};
@@ -36,8 +37,8 @@ pub(super) fn parse(source: &str) -> Parsed {
     Ok(root)
 }
 
-struct Parser {
-    tokens: Vec<Token>,
+struct Parser<'s> {
+    tokens: Vec<Token<'s>>,
     position: usize,
     depth: u16,
     nodes: usize,
@@ -45,15 +46,15 @@ struct Parser {
     predicates: usize,
 }
 
-static END: Token = Token {
+static END: Token<'static> = Token {
     kind: Kind::Eof,
-    value: String::new(),
+    value: Cow::Borrowed(""),
     bytes: Vec::new(),
     span: Span { start: 0, end: 0 },
 };
 
-impl Parser {
-    fn current(&self) -> &Token {
+impl<'s> Parser<'s> {
+    fn current(&self) -> &Token<'s> {
         self.tokens
             .get(self.position)
             .or(self.tokens.last())
@@ -73,7 +74,7 @@ impl Parser {
         Fault::new(token.span, format!("unexpected token {}", token.describe()))
     }
 
-    fn advance(&mut self) -> Result<Token, Fault> {
+    fn advance(&mut self) -> Result<Token<'s>, Fault> {
         let token = self.current().clone();
         if token.kind == Kind::Eof {
             return Err(Fault::new(token.span, "unexpected end of expression"));
@@ -90,14 +91,14 @@ impl Parser {
         found
     }
 
-    fn expect(&mut self, kind: Kind, value: &str) -> Result<Token, Fault> {
+    fn expect(&mut self, kind: Kind, value: &str) -> Result<Token<'s>, Fault> {
         if self.at(kind, value) {
             return self.advance();
         }
         Err(self.unexpected())
     }
 
-    fn identifier(&mut self) -> Result<Token, Fault> {
+    fn identifier(&mut self) -> Result<Token<'s>, Fault> {
         if self.current().kind == Kind::Identifier {
             return self.advance();
         }
@@ -244,7 +245,7 @@ impl Parser {
         self.secondary(token)
     }
 
-    fn pointer(&mut self, token: &Token) -> Parsed {
+    fn pointer(&mut self, token: &Token<'s>) -> Parsed {
         if self.predicates == 0 {
             return Err(if token.value == "#" {
                 self.unexpected()
@@ -257,7 +258,7 @@ impl Parser {
             self.position += 1;
             if self.current().kind == Kind::Identifier {
                 let name = self.advance()?;
-                pointer = match name.value.as_str() {
+                pointer = match &*name.value {
                     "index" => Pointer::Index,
                     "acc" => Pointer::Acc,
                     other => {
@@ -270,12 +271,12 @@ impl Parser {
         self.postfix(node)
     }
 
-    fn secondary(&mut self, token: Token) -> Parsed {
+    fn secondary(&mut self, token: Token<'s>) -> Parsed {
         let span = token.span;
         let node = match token.kind {
             Kind::Identifier => {
                 self.position += 1;
-                match token.value.as_str() {
+                match &*token.value {
                     "true" => return self.leaf(NodeKind::Bool(true), span),
                     "false" => return self.leaf(NodeKind::Bool(false), span),
                     "nil" => return self.leaf(NodeKind::Nil, span),
@@ -299,7 +300,7 @@ impl Parser {
         self.postfix(node)
     }
 
-    fn number(&mut self, token: &Token) -> Parsed {
+    fn number(&mut self, token: &Token<'s>) -> Parsed {
         self.position += 1;
         match go_numbers::literal(&token.value) {
             Ok(go_numbers::Literal::Int(number)) => self.leaf(NodeKind::Int(number), token.span),
@@ -311,13 +312,13 @@ impl Parser {
         }
     }
 
-    fn array(&mut self, token: &Token) -> Parsed {
+    fn array(&mut self, token: &Token<'s>) -> Parsed {
         let items = self.listed("[", "]", |parser| parser.expression(0))?;
         let height = above(items.iter());
         self.node(NodeKind::Array(items), token.span, token.span.start, height)
     }
 
-    fn map(&mut self, token: &Token) -> Parsed {
+    fn map(&mut self, token: &Token<'s>) -> Parsed {
         let pairs = self.listed("{", "}", Self::pair)?;
         let height = above(pairs.iter().flatten());
         self.node(NodeKind::Map(pairs), token.span, token.span.start, height)

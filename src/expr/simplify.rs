@@ -7,9 +7,7 @@ use super::ast::{Binary, Node, NodeKind, Operation, Unary};
 use super::builtins;
 
 pub(super) fn simplify(node: &mut Node) {
-    for part in parts(&mut node.kind) {
-        simplify(part);
-    }
+    each_part(&mut node.kind, simplify);
     let kind = std::mem::replace(&mut node.kind, NodeKind::Nil);
     node.kind = match kind {
         NodeKind::Unary(Unary::Not, operand) => match operand.kind {
@@ -148,28 +146,33 @@ fn same_literal(left: &Node, right: &Node) -> Option<bool> {
     }
 }
 
-fn parts(kind: &mut NodeKind) -> Vec<&mut Node> {
+fn each_part(kind: &mut NodeKind, visit: fn(&mut Node)) {
     match kind {
-        NodeKind::Unary(_, inner) | NodeKind::Optional(inner) => vec![inner],
+        NodeKind::Unary(_, inner) | NodeKind::Optional(inner) => visit(inner),
         NodeKind::Fold(first, rest) | NodeKind::Compare(first, rest) => {
-            let rest = rest.iter_mut().map(|operation| &mut operation.right);
-            std::iter::once(&mut **first).chain(rest).collect()
+            visit(first);
+            rest.iter_mut()
+                .for_each(|operation| visit(&mut operation.right));
         }
-        NodeKind::Conditional(nodes) => nodes.iter_mut().collect(),
-        NodeKind::Elvis(nodes) | NodeKind::Let(_, nodes) => nodes.iter_mut().collect(),
-        NodeKind::Member(member) => vec![&mut member.target, &mut member.key],
-        NodeKind::Slice(slice) => std::iter::once(&mut slice.target)
-            .chain(&mut slice.from)
-            .chain(&mut slice.to)
-            .collect(),
-        NodeKind::Method(method) => std::iter::once(&mut method.target)
-            .chain(&mut method.arguments)
-            .collect(),
+        NodeKind::Conditional(nodes) => nodes.iter_mut().for_each(visit),
+        NodeKind::Elvis(nodes) | NodeKind::Let(_, nodes) => nodes.iter_mut().for_each(visit),
+        NodeKind::Member(member) => {
+            visit(&mut member.target);
+            visit(&mut member.key);
+        }
+        NodeKind::Slice(slice) => {
+            visit(&mut slice.target);
+            slice.from.iter_mut().chain(&mut slice.to).for_each(visit);
+        }
+        NodeKind::Method(method) => {
+            visit(&mut method.target);
+            method.arguments.iter_mut().for_each(visit);
+        }
         NodeKind::Call(_, nodes)
         | NodeKind::Builtin(_, nodes)
         | NodeKind::Sequence(nodes)
-        | NodeKind::Array(nodes) => nodes.iter_mut().collect(),
-        NodeKind::Map(pairs) => pairs.iter_mut().flatten().collect(),
+        | NodeKind::Array(nodes) => nodes.iter_mut().for_each(visit),
+        NodeKind::Map(pairs) => pairs.iter_mut().flatten().for_each(visit),
         NodeKind::Nil
         | NodeKind::Bool(_)
         | NodeKind::Int(_)
@@ -177,6 +180,6 @@ fn parts(kind: &mut NodeKind) -> Vec<&mut Node> {
         | NodeKind::Str(_)
         | NodeKind::Bytes(_)
         | NodeKind::Ident(_)
-        | NodeKind::Pointer(_) => Vec::new(),
+        | NodeKind::Pointer(_) => {}
     }
 }

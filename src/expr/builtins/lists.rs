@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::super::access;
+use super::super::eval::Budget;
 use super::super::ops;
 use super::super::value::{Key, Map, MapKind, Value};
 use super::{Call, Trouble};
@@ -116,7 +117,9 @@ pub(super) fn to_pairs(call: &mut Call<'_, '_>) -> Given {
 pub(super) fn from_pairs(call: &mut Call<'_, '_>) -> Given {
     let list = list(call, "transform from pairs")?;
     let mut entries = BTreeMap::new();
+    let rounds = comparisons(list.len());
     for pair in &*list {
+        call.budget.look_through(pair, rounds)?;
         let (key, value) = match pair {
             Value::List(pair) => match pair.items() {
                 [key, value] => (key, value),
@@ -141,7 +144,9 @@ pub(super) fn uniq(call: &mut Call<'_, '_>) -> Given {
     let list = list(call, "uniq")?;
     let mut kept: Vec<Value> = Vec::new();
     let mut seen = BTreeSet::new();
+    let rounds = comparisons(list.len());
     for item in &*list {
+        call.budget.look_through(item, rounds)?;
         // Equal numbers may be of two types, so whole floats count as ints here.
         let key = match item {
             Value::Float(number) if number.fract() == 0.0 => Some(Key::Int(ops::truncate(*number))),
@@ -203,8 +208,13 @@ pub(super) fn sort(call: &mut Call<'_, '_>) -> Given {
         .iter()
         .map(|item| (item.clone(), item.clone()))
         .collect();
-    let items = sorted(keyed, descending)?;
+    let items = sorted(call.budget, keyed, descending)?;
     Ok(call.budget.list(items)?)
+}
+
+/// How often one of so many keys is compared when they are put in order.
+pub(super) fn comparisons(count: usize) -> u64 {
+    u64::from(count.checked_ilog2().unwrap_or(0)) + 1
 }
 
 /// Reads `"asc"` or `"desc"`.
@@ -219,6 +229,7 @@ pub(super) fn descending(order: &Value) -> Result<bool, String> {
 
 /// Sorts values by keys, keeping the order of equal ones.
 pub(super) fn sorted(
+    budget: &mut Budget,
     mut keyed: Vec<(Value, Value)>,
     descending: bool,
 ) -> Result<Vec<Value>, String> {
@@ -232,6 +243,10 @@ pub(super) fn sorted(
                 ));
             }
         }
+    }
+    let rounds = comparisons(keyed.len());
+    for (key, _) in &keyed {
+        budget.look_through(key, rounds)?;
     }
     keyed.sort_by(|(a, _), (b, _)| {
         let order = ops::compare(a, b).unwrap_or(std::cmp::Ordering::Equal);

@@ -280,7 +280,9 @@ pub(super) fn group_by(machine: &mut Machine<'_>, call: &Node, nodes: &[Node]) -
     let list = list(machine, call, nodes)?;
     let keys = mapped(machine, &list, nodes.get(1))?;
     let mut groups: BTreeMap<Key, Vec<Value>> = BTreeMap::new();
+    let rounds = lists::comparisons(keys.len());
     for (key, item) in keys.iter().zip(list.items()) {
+        at(call.span, machine.budget.look_through(key, rounds))?;
         let key = Key::from_value(key).ok_or_else(|| {
             fault(
                 nodes.get(1).unwrap_or(call).span,
@@ -307,7 +309,10 @@ pub(super) fn sort_by(machine: &mut Machine<'_>, call: &Node, nodes: &[Node]) ->
         None => false,
     };
     let keyed = keys.into_iter().zip(list.items().iter().cloned()).collect();
-    let items = at(call.span, lists::sorted(keyed, descending))?;
+    let items = at(
+        call.span,
+        lists::sorted(&mut machine.budget, keyed, descending),
+    )?;
     at(call.span, machine.budget.list(items))
 }
 

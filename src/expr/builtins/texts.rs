@@ -101,6 +101,9 @@ fn pieces(call: &mut Call<'_, '_>, keep: bool) -> Given {
         let Some((piece_end, next)) = found else {
             break;
         };
+        if !call.budget.can_grow(parts.len()) {
+            return Err("memory budget exceeded".into());
+        }
         parts.push(Value::from(rest.get(..piece_end).unwrap_or_default()));
         rest = rest.get(next..).unwrap_or_default();
     }

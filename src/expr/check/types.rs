@@ -39,8 +39,6 @@ pub(super) enum Class {
     Int,
     Number,
     Str,
-    List,
-    Map,
     Time,
     Duration,
 }
@@ -72,8 +70,6 @@ impl Type {
             Class::Int => *self == Self::Int,
             Class::Number => self.is_number(),
             Class::Str => *self == Self::Str,
-            Class::List => self.is_list(),
-            Class::Map => self.is_map(),
             Class::Time => *self == Self::Time,
             Class::Duration => *self == Self::Duration,
         }

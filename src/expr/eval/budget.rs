@@ -11,12 +11,15 @@ const MEMORY: u64 = 1_000_000;
 const STEPS: u64 = 20_000_000;
 /// Elements and eighths of bytes inside one value, shared parts counted each time they are seen.
 const WEIGHT: u64 = 4_000_000;
+/// Bytes of text made by one evaluation, kept or not.
+const TEXT: u64 = 64 << 20;
 /// Levels inside one value; more could not be walked on a small stack.
 const NESTING: u32 = 200;
 /// What is left to spend.
 pub(in super::super) struct Budget {
     memory: u64,
     steps: u64,
+    text: u64,
 }
 
 impl Budget {
@@ -24,6 +27,7 @@ impl Budget {
         Self {
             memory: MEMORY,
             steps: STEPS,
+            text: TEXT,
         }
     }
 
@@ -48,11 +52,28 @@ impl Budget {
         Ok(())
     }
 
+    /// Pays for looking through a value so many times: cheap for what is small.
+    pub fn look_through(&mut self, value: &Value, times: u64) -> Result<(), String> {
+        let cost = match value {
+            Value::Str(text) => text.len() as u64 / 64,
+            Value::Bytes(bytes) => bytes.len() as u64 / 64,
+            Value::List(_) | Value::Map(_) => value.measure().weight,
+            _ => return Ok(()),
+        };
+        self.spend(cost.saturating_mul(times))
+    }
+
     /// Takes a new value if it is of a sane size.
     pub fn admit(&mut self, value: Value) -> Result<Value, String> {
         let measure = value.measure();
         if measure.weight > WEIGHT {
             return Err("memory budget exceeded".to_owned());
+        }
+        if let Value::Str(text) = &value {
+            self.text = self
+                .text
+                .checked_sub(text.len() as u64)
+                .ok_or("memory budget exceeded")?;
         }
         if measure.depth > NESTING {
             return Err(format!(

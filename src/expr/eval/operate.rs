@@ -80,6 +80,7 @@ impl Machine<'_> {
             Binary::Matches => at(span, self.matches(left, &right))?,
             Binary::In if is_texts(&operation.right) => at(span, among_texts(left, &right))?,
             op => {
+                at(span, self.pay(op, left, &right))?;
                 let value = at(span, ops::binary(op, left, &right))?;
                 // Only text and time can have grown here.
                 if op == Binary::Add {
@@ -99,6 +100,7 @@ impl Machine<'_> {
         let mut left = self.eval(first)?;
         for operation in rest {
             let right = self.eval(&operation.right)?;
+            at(operation.span, self.pay(operation.op, &left, &right))?;
             let holds = at(operation.span, ops::binary(operation.op, &left, &right))?;
             if holds != Value::Bool(true) {
                 return Ok(Value::Bool(false));
@@ -106,6 +108,18 @@ impl Machine<'_> {
             left = right;
         }
         Ok(Value::Bool(true))
+    }
+
+    /// Large operands cost what it takes to look through them.
+    fn pay(&mut self, op: Binary, left: &Value, right: &Value) -> Result<(), String> {
+        match (op, right) {
+            (Binary::In, Value::Map(_)) => Ok(()),
+            (Binary::In, _) => self.budget.look_through(right, 1),
+            _ => {
+                self.budget.look_through(left, 1)?;
+                self.budget.look_through(right, 1)
+            }
+        }
     }
 
     fn range(&mut self, left: &Value, right: &Value) -> Result<Value, String> {

@@ -7,9 +7,9 @@ use super::super::builtins::{self, Builtin, Shape};
 use super::super::lexer::{Fault, Kind, Token};
 use super::{Parsed, Parser, above};
 
-impl Parser {
+impl<'s> Parser<'s> {
     /// A call by name, `piped` being what stood before `|`.
-    pub(super) fn call(&mut self, name: Token, piped: Option<Node>) -> Parsed {
+    pub(super) fn call(&mut self, name: Token<'s>, piped: Option<Node>) -> Parsed {
         let start = piped
             .as_ref()
             .map_or(name.span.start, |node| node.extent.start);

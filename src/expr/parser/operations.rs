@@ -4,7 +4,7 @@ use super::super::ast::{Binary, Node, NodeKind, Operation};
 use super::super::lexer::{Fault, Kind, Token};
 use super::{Parsed, Parser, above};
 
-impl Parser {
+impl<'s> Parser<'s> {
     pub(super) fn operations(&mut self, strength: u8) -> Parsed {
         let mut left = self.primary()?;
         let mut previous_coalesces = false;
@@ -83,7 +83,7 @@ impl Parser {
         self.node(NodeKind::Fold(first, rest), span, start, height)
     }
 
-    fn comparison(&mut self, left: Node, op: Binary, token: &Token, power: u8) -> Parsed {
+    fn comparison(&mut self, left: Node, op: Binary, token: &Token<'_>, power: u8) -> Parsed {
         let start = left.extent.start;
         let mut rest = Vec::new();
         let (mut op, mut span) = (op, token.span);

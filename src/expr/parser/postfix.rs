@@ -7,11 +7,11 @@ use super::super::error::Span;
 use super::super::lexer::{Fault, Kind, is_word_char};
 use super::{Parsed, Parser, above};
 
-impl Parser {
+impl<'s> Parser<'s> {
     pub(super) fn postfix(&mut self, mut node: Node) -> Parsed {
         loop {
             let token = self.current().clone();
-            node = match (token.kind, token.value.as_str()) {
+            node = match (token.kind, &*token.value) {
                 (Kind::Operator, ".") => {
                     self.position += 1;
                     self.property(node, false)?

@@ -47,7 +47,7 @@ fn nesting_of_any_kind_is_refused_not_fatal() {
     ] {
         let source = format!("{}{middle}{}", open.repeat(20_000), close.repeat(20_000));
         let message = outcome(&source).unwrap_err();
-        let known = message.contains("nested too deeply") || message.contains("cannot redeclare");
+        let known = message.contains("nested too deeply") || message.contains("too many parts");
         assert!(
             known || message.contains("unexpected token"),
             "{open}: {message:.200}"
@@ -101,6 +101,117 @@ fn memory_and_time_are_budgets() {
         "reduce(1..500, concat(#acc, 1..5000), [])",
         "memory budget exceeded",
     );
+}
+
+#[test]
+fn ten_thousand_parentheses_and_a_megabyte_are_refused_at_once() {
+    let nested = format!("{}1{}", "(".repeat(10_000), ")".repeat(10_000));
+    refused(&nested, "nested too deeply");
+    refused(&"[".repeat(10_000), "nested too deeply");
+    refused(&vec!["1"; 500_000].join("+"), "too many parts");
+    refused(&"((1)+(2))+".repeat(100_000), "too many parts");
+    refused(&"x ".repeat(500_000), "too many parts");
+    let text = "é".repeat(500_000);
+    assert_eq!(
+        outcome(&format!("len('{text}')")),
+        Ok(Value::Int(500_000)),
+        "a long text is one part"
+    );
+    let comment = format!("1 /*{text}*/ + 1");
+    assert_eq!(outcome(&comment), Ok(Value::Int(2)));
+}
+
+#[test]
+fn loops_in_loops_over_a_million_end() {
+    refused(
+        "map(1..1000000, map(1..1000000, map(1..1000000, #)))",
+        "memory budget exceeded",
+    );
+    refused(
+        "all(1..900000, all(1..900000, all(1..900000, true)))",
+        "budget exceeded",
+    );
+    refused(
+        "sum(1..900, sum(1..900, sum(1..900, # * 2)))",
+        "budget exceeded",
+    );
+}
+
+#[test]
+fn patterns_do_not_backtrack() {
+    let text = format!("{}!", "a".repeat(50_000));
+    for pattern in ["^(a+)+$", "^(a|aa)+$", "(a*)*b", "^(a?){50}a{50}$"] {
+        let source = format!("'{text}' matches '{pattern}'");
+        assert_eq!(outcome(&source), Ok(Value::Bool(false)), "{pattern}");
+    }
+    refused("'a' matches '((a{100}){100}){100}'", "error parsing regexp");
+}
+
+#[test]
+fn texts_cannot_grow_without_end() {
+    refused("repeat('abc', 1000000)", "memory budget exceeded");
+    refused("repeat('a', 9223372036854775807)", "memory budget exceeded");
+    refused(
+        "join(map(1..1000, repeat('a', 999)), ',')",
+        "memory budget exceeded",
+    );
+    let big = "let big = reduce(1..20, #acc + #acc, 'xxxx'); ";
+    refused(
+        &format!("{big} len(split(big, ''))"),
+        "memory budget exceeded",
+    );
+    refused(
+        &format!("{big} len(map(1..1000, upper(big)))"),
+        "budget exceeded",
+    );
+    refused(
+        &format!("{big} len(map(1..1000, big[1:]))"),
+        "budget exceeded",
+    );
+    refused(
+        &format!("{big} len(map(1..1000, toJSON(big)))"),
+        "budget exceeded",
+    );
+}
+
+#[test]
+fn large_operands_cost_steps() {
+    let big = "let big = reduce(1..20, #acc + #acc, 'xxxx'); ";
+    for body in [
+        "all(1..400000, not (big contains 'y'))",
+        "len(sortBy(1..100000, big))",
+        "let list = 1..300000; all(list, -1 not in list)",
+    ] {
+        refused(&format!("{big}{body}"), "budget exceeded");
+    }
+}
+
+#[test]
+fn deep_values_are_refused() {
+    let json = format!("fromJSON('{}{}')", "[".repeat(5_000), "]".repeat(5_000));
+    refused(&json, "recursion limit exceeded");
+    refused("reduce(1..5000, {{a: #acc}}, nil)", "nested too deeply");
+    refused(
+        "reduce(1..5000, concat([#acc], [1]), [])",
+        "nested too deeply",
+    );
+    let deep = "reduce(1..190, [#acc], 0)";
+    for use_of_it in ["toJSON", "string", "flatten", "max", "uniq"] {
+        assert!(
+            outcome(&format!("{use_of_it}({deep})")).is_ok(),
+            "{use_of_it}"
+        );
+    }
+    assert_eq!(outcome(&format!("{deep} == {deep}")), Ok(Value::Bool(true)));
+}
+
+#[test]
+fn nothing_is_wrong_with_a_zero_byte() {
+    assert_eq!(outcome("len('a\0b')"), Ok(Value::Int(3)));
+    assert_eq!(outcome(r"'\x00' == '\u0000'"), Ok(Value::Bool(true)));
+    assert_eq!(outcome(r"toJSON('\x00')"), Ok(Value::from(r#""\u0000""#)));
+    refused("1 + \0", "unrecognized character: U+0000");
+    refused("a\0b", "unrecognized character: U+0000");
 }
 
 #[test]
