@@ -354,6 +354,31 @@ fn what_came_from_a_secret_is_never_printed() {
     }
 }
 
+#[test]
+fn shared_objects_are_found_and_only_generic_secrets_given_out() {
+    let (world, name) = shop();
+    let object = |kind: &str, name: &str, label: &str| {
+        format!(
+            "apiVersion: v1\nkind: {kind}\nmetadata: {{name: {name}, namespace: kargo-shared-resources, labels: {{kargo.akuity.io/cred-type: {label}}}}}\n"
+        )
+    };
+    let objects = [
+        object("ConfigMap", "all", "none") + "data: {mode: fast}\n",
+        object("Secret", "open", "generic") + "stringData: {token: abcdefgh}\n",
+        object("Secret", "git", "git") + "stringData: {token: abcdefgh}\n",
+    ];
+    let namespace =
+        "apiVersion: v1\nkind: Namespace\nmetadata: {name: kargo-shared-resources}\n---\n";
+    world.apply(&(namespace.to_owned() + &objects.join("---\n")));
+    let run = |source: &str| world.run(&["eval", "--promotion", &name, source]);
+    let map = run("sharedConfigMap('all').mode").exits(0);
+    assert_eq!(map.stdout, "fast\n");
+    // The values are hidden; whether there is one decides whether what follows is evaluated, and fails.
+    run("sharedSecret('open').token == 'abcdefgh' or [][5]").exits(0);
+    run("sharedSecret('git').token == '' or [][5]").exits(0);
+    run("sharedSecret('git').token == 'abcdefgh' or [][5]").exits(1);
+}
+
 /// C59: reading the output of a step that was skipped.
 #[test]
 fn the_output_of_a_skipped_step_is_told_to_be_that_c59() {

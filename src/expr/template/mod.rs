@@ -57,6 +57,8 @@ pub enum TemplateError {
         /// Why, with the place in the expression.
         #[source]
         why: Box<ExprError>,
+        /// Its end, where it is no expression and one more end comes right after: it seems to end too early.
+        ends_early: Option<&'static str>,
     },
     /// An expression has a value that cannot be written, such as NaN.
     #[error("{}cannot write the result of {expression:?}: {why}", at(path))]
@@ -108,10 +110,37 @@ impl TemplateError {
         }
     }
 
+    /// Notices an expression that does not parse and was cut at an `end` of its own.
+    fn cut_at(mut self, end: &'static str, after: &str) -> Self {
+        let own = after.split("${").next().unwrap_or_default();
+        if let Self::Expression {
+            why, ends_early, ..
+        } = &mut self
+            && matches!(**why, ExprError::Parse(_))
+            && own.contains(end)
+        {
+            *ends_early = Some(end);
+        }
+        self
+    }
+
     /// The error and its reason as one text.
     pub fn full(&self) -> String {
         match self {
-            Self::Expression { why, .. } => format!("{self}: {why}"),
+            Self::Expression {
+                why, ends_early, ..
+            } => {
+                let hint = ends_early.map_or_else(String::new, |end| {
+                    let (other, its_end) = DELIMITERS
+                        .into_iter()
+                        .find(|(_, known)| *known != end)
+                        .unwrap_or_default();
+                    format!(
+                        "\nan expression ends at the first {end:?}: put one that contains it between {other} and {its_end}"
+                    )
+                });
+                format!("{self}: {why}{hint}")
+            }
             other => other.to_string(),
         }
     }
@@ -289,7 +318,7 @@ fn splice(template: &str, env: &Env<'_>, path: &str) -> Result<Spliced, Template
             break;
         }
         env.take_touched();
-        let result = run(expression, env, path);
+        let result = run(expression, env, path).map_err(|error| error.cut_at(end, after));
         let touched = env.take_touched();
         let (value, written) = result?;
         if !env.may_write(written.len()) {
@@ -328,6 +357,7 @@ fn run(expression: &str, env: &Env<'_>, path: &str) -> Result<(Value, String), T
         path: path.to_owned(),
         expression: expression.trim().to_owned(),
         why: Box::new(why),
+        ends_early: None,
     };
     let program = program::parse(expression).map_err(|why| failed(why.into()))?;
     let value = program.eval_in_template(env).map_err(|why| {

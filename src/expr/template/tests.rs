@@ -21,7 +21,7 @@ fn refused(template: &str) -> String {
 
 /// C58: types and braces in expressions.
 #[test]
-fn results_get_the_type_that_kargo_gives_them() {
+fn results_get_the_type_that_kargo_gives_them_c58() {
     for (template, want) in [
         ("${{ 42 }}", json!(42)),
         ("${{ quote(42) }}", json!("42")),
@@ -81,10 +81,19 @@ fn quoting_follows_go() {
     }
 }
 
+/// C58: braces in expressions.
 #[test]
-fn an_expression_ends_at_the_first_end() {
-    let message = refused("${{ '}}' }}");
+fn an_expression_ends_at_the_first_end_c58() {
+    for cut in ["${{ '}}' }}", "${{ {'a': {'b': 1}} }}"] {
+        let message = refused(cut);
+        assert!(
+            message.contains("an expression ends at the first \"}}\""),
+            "{message}"
+        );
+    }
+    let message = refused("${{ 'a }}");
     assert!(message.contains("literal not terminated"), "{message}");
+    assert!(!message.contains("ends at the first"), "{message}");
     assert_eq!(
         refused("a ${{ x"),
         "x[0].y: unclosed expression: expected \"}}\" but reached end of template"
