@@ -221,7 +221,11 @@ impl Plan<'_> {
     /// Whether a value needs no change.
     fn stays(&mut self, old: &Node, new: &Node) -> bool {
         let mut kept = self.kept.clone();
-        let alike = kept.alike(old, new);
+        // An anchor that is there only below stays in any case.
+        let alike = match new.anchor {
+            0 => old.tag == new.tag && kept.alike_content(old, new),
+            _ => kept.alike(old, new),
+        };
         if alike {
             self.kept = kept;
         }

@@ -59,18 +59,6 @@ impl Tape<'_> {
     }
 }
 
-/// Bytes that look random, the same for each seed.
-pub fn noise(seed: u64, count: usize) -> Vec<u8> {
-    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-    let step = |_| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state >> 32) as u8
-    };
-    (0..count).map(step).collect()
-}
-
 const DEEPEST: usize = 7;
 const COMMENTS: &[&str] = &["", "", " # c", "   # don't \"x\": [", "\t# ü {", " #"];
 
@@ -88,17 +76,6 @@ impl Made {
             let end = made.text.trim_end_matches(['\r', '\n']).len();
             made.text.truncate(end);
         }
-        made
-    }
-
-    /// One document, whose root is a block mapping.
-    pub fn plain(tape: &mut Tape<'_>) -> Self {
-        let mut made = Self {
-            newline: if tape.rarely() { "\r\n" } else { "\n" },
-            ..Self::default()
-        };
-        let root = made.block_map(0, "", 0, false, tape);
-        made.documents.push(root);
         made
     }
 

@@ -136,6 +136,12 @@ fn the_file_below_keeps_its_bytes() {
             "a: &a 2\nb: *a\n",
         ),
         (
+            "anchored text that is the same",
+            "a: &a \"one\\n\"\nb: *a\n",
+            "a: |\n  one\n",
+            "a: &a \"one\\n\"\nb: *a\n",
+        ),
+        (
             "anchor of a mapping stays",
             "a: &a {x: 1}\nb: *a\n",
             "a:\n  x: 2\n  y: 3\n",
