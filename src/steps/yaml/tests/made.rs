@@ -376,7 +376,7 @@ impl Made {
             true => tape.one(&[&["one", "two"][..], &["one", "", "two"], &["#x", "y: z"]]),
             false => tape.one(&[&["one", "# two"][..], &["a: b", "", "  - c"], &["one"]]),
         };
-        self.text.push_str(" ");
+        self.text.push(' ');
         let start = self.text.len();
         self.text.push(if folded { '>' } else { '|' });
         let number = if lead {
@@ -463,14 +463,14 @@ impl Made {
                 let leaf = self.scalar(&path, indent, true, tape);
                 if list && self.text.len() == before {
                     // Between commas nothing is no item.
-                    self.text.push_str("x");
+                    self.text.push('x');
                     let last = self.leaves.len() - 1;
                     self.leaves[last].value = json!("x");
                     self.leaves[last].place = before..before + 1;
                 }
                 leaf
             };
-            self.text.push_str(&tape.one(&["", "", "", " "]).to_owned());
+            self.text.push_str(tape.one(&["", "", "", " "]));
             if list {
                 items.push(inner);
             } else {
