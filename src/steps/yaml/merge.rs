@@ -42,7 +42,7 @@ pub fn merge<T: AsRef<str>>(files: &[T]) -> Result<Merged, Unmerged> {
         let Some(root) = over.documents.first().filter(|root| !is_nothing(root)) else {
             continue;
         };
-        readable(root, &Text::new(&over.body)).map_err(failed)?;
+        readable(root, &Text::new(&over.body), merged.is_some()).map_err(failed)?;
         match &mut merged {
             None => merged = Some(over),
             Some(base) => {
@@ -66,14 +66,19 @@ fn is_nothing(root: &Node) -> bool {
     root.style() == Style::Missing && root.anchor == 0 && root.tag.is_none()
 }
 
-/// Other readers refuse an entry without a key, and which of two equal keys counts is up to them.
-fn readable(root: &Node, text: &Text<'_>) -> Result<(), YamlError> {
+/// Other readers refuse an entry without a key, and which of two equal keys counts is up to them: in a file that is
+/// laid over others there may be none.
+fn readable(root: &Node, text: &Text<'_>, above: bool) -> Result<(), YamlError> {
     let mut stack = vec![root];
     while let Some(node) = stack.pop() {
         match &node.content {
             Content::Seq(items) => stack.extend(items),
             Content::Map(entries) => {
+                let mut names = BTreeSet::new();
                 for (key, value) in entries {
+                    if let Some(name) = key.text().filter(|name| above && !names.insert(*name)) {
+                        return Err(unsettable(name, "it is there twice"));
+                    }
                     if key.style() == Style::Missing && key.outer == key.bytes.start {
                         return Err(YamlError::NotYaml {
                             line: text.line(key.bytes.start),
@@ -178,31 +183,28 @@ impl Plan<'_> {
             return Ok(());
         };
         let mut added = Vec::new();
-        for (index, (key, value)) in new.iter().enumerate() {
+        let mut places: HashMap<&str, Vec<(usize, &Node, &Node)>> = HashMap::new();
+        for (at, (key, value)) in old.iter().enumerate() {
+            if let Some(name) = key.text() {
+                places.entry(name).or_default().push((at, key, value));
+            }
+        }
+        for (key, value) in new {
             let Some(name) = key.text() else {
                 return Err(unsettable(
                     here,
                     "a key of it is a list, a mapping or an alias; only plain keys can be merged",
                 ));
             };
-            let named = |(key, _): &&(Node, Node)| key.text() == Some(name);
             let path = match here.is_empty() {
                 true => name.to_owned(),
                 false => format!("{here}.{name}"),
             };
-            if new.iter().take(index).any(|entry| named(&entry))
-                || old.iter().filter(named).count() > 1
-            {
-                return Err(unsettable(&path, "it is there twice"));
-            }
-            match old
-                .iter()
-                .position(|entry| named(&entry))
-                .zip(old.iter().find(named))
-            {
-                None => added.push((path, key, value)),
-                Some((at, (old_key, old_value))) => {
-                    let route: Route = route.iter().copied().chain([at]).collect();
+            match places.get(name).map(Vec::as_slice) {
+                Some([_, _, ..]) => return Err(unsettable(&path, "it is there twice")),
+                None | Some([]) => added.push((path, key, value)),
+                Some([(at, old_key, old_value)]) => {
+                    let route: Route = route.iter().copied().chain([*at]).collect();
                     if is_map(old_value) && is_map(value) {
                         self.kept.anchor(old_value.anchor, value.anchor);
                         self.map(&route, old_value, value, &path)?;
@@ -221,7 +223,11 @@ impl Plan<'_> {
     /// Whether a value needs no change.
     fn stays(&mut self, old: &Node, new: &Node) -> bool {
         let mut kept = self.kept.clone();
-        let alike = kept.alike(old, new);
+        // An anchor that is there only below stays in any case.
+        let alike = match new.anchor {
+            0 => old.tag == new.tag && kept.alike_content(old, new),
+            _ => kept.alike(old, new),
+        };
         if alike {
             self.kept = kept;
         }

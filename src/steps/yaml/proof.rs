@@ -63,7 +63,8 @@ impl Proof {
             && self.alike_content(read, other)
     }
 
-    fn alike_content(&mut self, read: &Node, other: &Node) -> bool {
+    /// The same without regard to their own anchors and tags.
+    pub(super) fn alike_content(&mut self, read: &Node, other: &Node) -> bool {
         match (&read.content, &other.content) {
             (Content::Scalar { text: a, style: b }, Content::Scalar { text: x, style: y }) => {
                 let bare = |style: &Style| matches!(style, Style::Plain | Style::Missing);

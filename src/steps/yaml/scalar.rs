@@ -97,7 +97,7 @@ pub fn safe_bare(text: &str, in_flow: bool) -> bool {
         && !text.contains(" #")
         && !text.ends_with(':')
         && !text.starts_with("...")
-        && !(in_flow && text.contains([',', '[', ']', '{', '}', '?']))
+        && !(in_flow && (text.contains([',', '[', ']', '{', '}', '?']) || text.contains(" -")))
         && !retyped(text)
 }
 

@@ -59,18 +59,6 @@ impl Tape<'_> {
     }
 }
 
-/// Bytes that look random, the same for each seed.
-pub fn noise(seed: u64, count: usize) -> Vec<u8> {
-    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-    let step = |_| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state >> 32) as u8
-    };
-    (0..count).map(step).collect()
-}
-
 const DEEPEST: usize = 7;
 const COMMENTS: &[&str] = &["", "", " # c", "   # don't \"x\": [", "\t# ü {", " #"];
 
@@ -88,17 +76,6 @@ impl Made {
             let end = made.text.trim_end_matches(['\r', '\n']).len();
             made.text.truncate(end);
         }
-        made
-    }
-
-    /// One document, whose root is a block mapping.
-    pub fn plain(tape: &mut Tape<'_>) -> Self {
-        let mut made = Self {
-            newline: if tape.rarely() { "\r\n" } else { "\n" },
-            ..Self::default()
-        };
-        let root = made.block_map(0, "", 0, false, tape);
-        made.documents.push(root);
         made
     }
 
@@ -399,7 +376,7 @@ impl Made {
             true => tape.one(&[&["one", "two"][..], &["one", "", "two"], &["#x", "y: z"]]),
             false => tape.one(&[&["one", "# two"][..], &["a: b", "", "  - c"], &["one"]]),
         };
-        self.text.push_str(" ");
+        self.text.push(' ');
         let start = self.text.len();
         self.text.push(if folded { '>' } else { '|' });
         let number = if lead {
@@ -486,14 +463,14 @@ impl Made {
                 let leaf = self.scalar(&path, indent, true, tape);
                 if list && self.text.len() == before {
                     // Between commas nothing is no item.
-                    self.text.push_str("x");
+                    self.text.push('x');
                     let last = self.leaves.len() - 1;
                     self.leaves[last].value = json!("x");
                     self.leaves[last].place = before..before + 1;
                 }
                 leaf
             };
-            self.text.push_str(&tape.one(&["", "", "", " "]).to_owned());
+            self.text.push_str(tape.one(&["", "", "", " "]));
             if list {
                 items.push(inner);
             } else {

@@ -136,6 +136,12 @@ fn the_file_below_keeps_its_bytes() {
             "a: &a 2\nb: *a\n",
         ),
         (
+            "anchored text that is the same",
+            "a: &a \"one\\n\"\nb: *a\n",
+            "a: |\n  one\n",
+            "a: &a \"one\\n\"\nb: *a\n",
+        ),
+        (
             "anchor of a mapping stays",
             "a: &a {x: 1}\nb: *a\n",
             "a:\n  x: 2\n  y: 3\n",
@@ -212,7 +218,12 @@ fn the_file_below_keeps_its_bytes() {
 
 #[test]
 fn what_cannot_be_merged_is_refused_by_file() {
-    let cases: [(&str, &[&str], &[&str]); 8] = [
+    let cases: [(&str, &[&str], &[&str]); 9] = [
+        (
+            "twice in what is new",
+            &["a: 1\n", "b:\n  c: 1\n  c: 2\n"],
+            &["1:", "key c", "twice"],
+        ),
         ("empty key", &[":"], &["0:", "without a key"]),
         ("broken", &["a: 1\n", "a: [\n"], &["1:", "not YAML"]),
         ("twice above", &["a: 1\n", "b: 1\nb: 2\n"], &["1:", "twice"]),

@@ -725,6 +725,8 @@ const PUNCTUATION: &[&str] = &[
     "null ",
     "\u{fffe}",
     "1:2:x",
+    // Some readers see an indicator before the comma or bracket that follows in flow style.
+    "T -",
 ];
 
 /// C22 as a property: every value, in every place of many files, reads back; nothing else moves.
