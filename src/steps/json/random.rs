@@ -101,7 +101,7 @@ fn new_value() -> impl Strategy<Value = Value> {
         any::<bool>().prop_map(Value::from),
         any::<i64>().prop_map(Value::from),
         any::<u64>().prop_map(Value::from),
-        (-1e9..1e9).prop_map(Value::from),
+        any::<i16>().prop_map(|number| Value::from(f64::from(number) / 16.0)),
         word().prop_map(Value::from),
         any::<String>().prop_map(Value::from),
     ]
