@@ -34,7 +34,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// The address without what may be secret.
+    /// The address without what may be secret: some servers have tokens in the path.
     pub fn place(&self) -> String {
         place(&self.url)
     }
@@ -46,7 +46,7 @@ fn place(url: &Url) -> String {
         .map(|port| format!(":{port}"))
         .unwrap_or_default();
     let host = url.host_str().unwrap_or_default();
-    format!("{}://{host}{port}{}", url.scheme(), url.path())
+    format!("{}://{host}{port}", url.scheme())
 }
 
 /// Why there is no answer.
@@ -55,7 +55,7 @@ pub enum SendError {
     /// Nothing was sent: no connection.
     #[error("cannot reach {place}: {why}")]
     Unreachable {
-        /// Without query and user.
+        /// Scheme, host and port.
         place: String,
         /// The chain of reasons.
         why: String,
@@ -63,7 +63,7 @@ pub enum SendError {
     /// Nothing was sent: whoever answered there could not prove to be that server.
     #[error("{place} cannot be trusted: {why}")]
     Untrusted {
-        /// Without query and user.
+        /// Scheme, host and port.
         place: String,
         /// The chain of reasons.
         why: String,
@@ -71,7 +71,7 @@ pub enum SendError {
     /// It may have been sent, and no whole answer came.
     #[error("no answer from {place}: {why}")]
     NoAnswer {
-        /// Without query and user.
+        /// Scheme, host and port.
         place: String,
         /// The chain of reasons.
         why: String,
@@ -79,7 +79,7 @@ pub enum SendError {
     /// What was asked cannot be sent at all.
     #[error("cannot ask {place}: {why}")]
     Unusable {
-        /// Without query and user.
+        /// Scheme, host and port.
         place: String,
         /// The chain of reasons.
         why: String,
@@ -87,7 +87,7 @@ pub enum SendError {
     /// The answer is larger than what is read.
     #[error("the answer of {place} is too large: it exceeds the limit of {limit} bytes")]
     TooLarge {
-        /// Without query and user.
+        /// Scheme, host and port.
         place: String,
         /// The most that is read.
         limit: u64,
@@ -307,8 +307,8 @@ mod tests {
     }
 
     #[test]
-    fn a_place_says_neither_user_nor_query() {
+    fn a_place_says_neither_user_nor_path_nor_query() {
         let url = Url::parse("https://u:p@h.example:8443/a/b?token=t#x").unwrap();
-        assert_eq!(place(&url), "https://h.example:8443/a/b");
+        assert_eq!(place(&url), "https://h.example:8443");
     }
 }
