@@ -1,6 +1,7 @@
 //! One promotion: its steps in order, by Kargo's rules, with a record at every boundary.
 //!
-//! `one` runs a step, `attempt` one try of it, `verdict` says what follows (pure), `ends` begins and ends the whole.
+//! `one` runs a step, `attempt` one try of it, `rests` is what comes between two, `verdict` says what follows (pure),
+//! `ends` begins and ends the whole.
 
 use std::{
     sync::{
@@ -31,6 +32,7 @@ mod ends;
 pub(super) mod one;
 mod pushing;
 mod recover;
+mod rests;
 pub mod verdict;
 
 /// What a running promotion is told from outside.

@@ -145,31 +145,36 @@ fn body(bytes: &[u8], content_type: &str) -> Result<Value, StepError> {
             Mode::Json | Mode::Yaml => nothing(),
         });
     }
-    let unreadable = |error: Box<dyn std::error::Error + Send + Sync>| {
-        StepError::errored(format!(
-            "the answer's body is not the {} that its type says",
-            Mode::of(content_type)
-        ))
-        .because(error)
-        .hint("responseContentType: text/plain takes it as it is")
+    let mode = Mode::of(content_type);
+    let text = String::from_utf8_lossy(bytes);
+    let read = match mode {
+        Mode::Text => return Ok(Value::from(text.as_ref())),
+        Mode::Yaml => yaml(&text),
+        Mode::Json => json(&text),
     };
-    match Mode::of(content_type) {
-        Mode::Text => Ok(Value::from(String::from_utf8_lossy(bytes).as_ref())),
-        Mode::Yaml => {
-            let text = std::str::from_utf8(bytes).map_err(|error| unreadable(error.into()))?;
-            let value: serde_json::Value =
-                serde_saphyr::from_str(text).map_err(|error| unreadable(error.into()))?;
-            Ok(Value::from_json_as_floats(&value))
+    match read {
+        // A page for people, most often.
+        Err(_) if mode == Mode::Json && media_type(content_type) != "application/json" => {
+            Ok(nothing())
         }
-        Mode::Json => match serde_json::from_slice(bytes) {
-            Ok(value) => Ok(Value::from_json_as_floats(&value)),
-            Err(error) if media_type(content_type) == "application/json" => {
-                Err(unreadable(error.into()))
-            }
-            // A page for people, most often.
-            Err(_) => Ok(nothing()),
-        },
+        read => read.map_err(|why| {
+            StepError::errored(format!(
+                "the answer's body is not the {mode} that its type says"
+            ))
+            .because(why)
+            .hint("responseContentType: text/plain takes it as it is")
+        }),
     }
+}
+
+fn json(text: &str) -> Result<Value, String> {
+    let value = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    Ok(Value::from_json_as_floats(&value))
+}
+
+fn yaml(text: &str) -> Result<Value, String> {
+    let value = serde_saphyr::from_str(text).map_err(|error| error.to_string())?;
+    Ok(Value::from_json_as_floats(&value))
 }
 
 /// `Content-Type`, as Go spells the names of headers.
@@ -292,5 +297,23 @@ mod tests {
         map.insert("content-type", "application/json".parse().unwrap());
         let error = Answer::read(StatusCode::OK, &map, b"<p>", "").unwrap_err();
         assert!(error.sentence().contains("json"), "{}", error.sentence());
+    }
+
+    #[test]
+    fn bodies_made_to_harm_are_refused() {
+        let deep = "[".repeat(100_000);
+        let mut laughs = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n".to_owned();
+        for at in 1..12 {
+            let all = vec![format!("*a{}", at - 1); 9].join(", ");
+            laughs.push_str(&format!("a{at}: &a{at} [{all}]\n"));
+        }
+        for (body, as_type) in [
+            (deep.as_str(), "application/json"),
+            (deep.as_str(), "application/yaml"),
+            (laughs.as_str(), "application/yaml"),
+        ] {
+            let read = Answer::read(StatusCode::OK, &HeaderMap::new(), body.as_bytes(), as_type);
+            assert!(read.is_err(), "{as_type}");
+        }
     }
 }

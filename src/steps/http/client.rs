@@ -1,28 +1,18 @@
-//! Sending: clients that the whole process shares, redirects as Go follows them, and bodies read in pieces.
+//! Sending: redirects as Go follows them, and bodies read in pieces. The clients are those of `pool`.
 
-use std::{
-    collections::HashMap,
-    error::Error,
-    net::IpAddr,
-    sync::{Mutex, OnceLock, PoisonError},
-    time::Duration,
-};
+use std::{error::Error, net::IpAddr, time::Duration};
 
 use bytes::Bytes;
 use reqwest::{
-    Client, Method, Response, StatusCode, Url,
+    Method, Response, StatusCode, Url,
     header::{self, HeaderMap, HeaderName},
 };
 use tokio::time::Instant;
 
+use super::pool;
+
 /// Requests of one exchange, redirects among them: Go's limit.
 const HOPS: usize = 10;
-
-/// A host that takes no connection within this is away.
-const CONNECT: Duration = Duration::from_secs(5);
-
-/// Clients kept; each has its own pool of connections.
-const CLIENTS: usize = 64;
 
 /// What is sent.
 #[derive(Clone, Debug)]
@@ -44,7 +34,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// The address without what may be secret.
+    /// The address without what may be secret: some servers have tokens in the path.
     pub fn place(&self) -> String {
         place(&self.url)
     }
@@ -56,7 +46,7 @@ fn place(url: &Url) -> String {
         .map(|port| format!(":{port}"))
         .unwrap_or_default();
     let host = url.host_str().unwrap_or_default();
-    format!("{}://{host}{port}{}", url.scheme(), url.path())
+    format!("{}://{host}{port}", url.scheme())
 }
 
 /// Why there is no answer.
@@ -65,7 +55,7 @@ pub enum SendError {
     /// Nothing was sent: no connection.
     #[error("cannot reach {place}: {why}")]
     Unreachable {
-        /// Without query and user.
+        /// Scheme, host and port.
         place: String,
         /// The chain of reasons.
         why: String,
@@ -73,7 +63,7 @@ pub enum SendError {
     /// Nothing was sent: whoever answered there could not prove to be that server.
     #[error("{place} cannot be trusted: {why}")]
     Untrusted {
-        /// Without query and user.
+        /// Scheme, host and port.
         place: String,
         /// The chain of reasons.
         why: String,
@@ -81,7 +71,7 @@ pub enum SendError {
     /// It may have been sent, and no whole answer came.
     #[error("no answer from {place}: {why}")]
     NoAnswer {
-        /// Without query and user.
+        /// Scheme, host and port.
         place: String,
         /// The chain of reasons.
         why: String,
@@ -89,7 +79,7 @@ pub enum SendError {
     /// What was asked cannot be sent at all.
     #[error("cannot ask {place}: {why}")]
     Unusable {
-        /// Without query and user.
+        /// Scheme, host and port.
         place: String,
         /// The chain of reasons.
         why: String,
@@ -97,7 +87,7 @@ pub enum SendError {
     /// The answer is larger than what is read.
     #[error("the answer of {place} is too large: it exceeds the limit of {limit} bytes")]
     TooLarge {
-        /// Without query and user.
+        /// Scheme, host and port.
         place: String,
         /// The most that is read.
         limit: u64,
@@ -166,7 +156,7 @@ pub async fn send(request: &Request) -> Result<Answered, SendError> {
     let mut taken = false;
     for _ in 0..HOPS {
         let place = place(&url);
-        let client = client(request, &url).map_err(|why| SendError::Unusable {
+        let client = pool::client(request, &url).map_err(|why| SendError::Unusable {
             place: place.clone(),
             why,
         })?;
@@ -281,7 +271,7 @@ fn is_about_certificates(error: &reqwest::Error) -> bool {
 }
 
 /// The causes, innermost last; the outer ones only repeat the address, which may hold a secret.
-fn reasons(error: reqwest::Error) -> String {
+pub(super) fn reasons(error: reqwest::Error) -> String {
     let error = error.without_url();
     let mut words = Vec::new();
     let mut next: Option<&dyn Error> = error.source();
@@ -297,58 +287,6 @@ fn reasons(error: reqwest::Error) -> String {
     } else {
         words.join(": ")
     }
-}
-
-/// What two requests must have in common to share connections.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Kind {
-    insecure: bool,
-    proxy: Option<String>,
-    /// This machine's own addresses go through no proxy, as in Go.
-    direct: bool,
-}
-
-fn client(request: &Request, url: &Url) -> Result<Client, String> {
-    static CLIENTS_KEPT: OnceLock<Mutex<HashMap<Kind, Client>>> = OnceLock::new();
-    let kind = Kind {
-        insecure: request.insecure,
-        proxy: request.proxy.clone(),
-        direct: request.proxy.is_none() && is_here(url),
-    };
-    let kept = CLIENTS_KEPT.get_or_init(Mutex::default);
-    let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(client) = kept.get(&kind) {
-        return Ok(client.clone());
-    }
-    let client = build(&kind).map_err(reasons)?;
-    if kept.len() >= CLIENTS {
-        kept.clear();
-    }
-    kept.insert(kind, client.clone());
-    Ok(client)
-}
-
-fn build(kind: &Kind) -> Result<Client, reqwest::Error> {
-    // kube brings this provider too; whoever comes first installs it.
-    let _installed = rustls::crypto::ring::default_provider().install_default();
-    let mut builder = Client::builder()
-        .user_agent(concat!("tidewaiter/", env!("CARGO_PKG_VERSION")))
-        .redirect(reqwest::redirect::Policy::none())
-        .connect_timeout(CONNECT)
-        .tls_danger_accept_invalid_certs(kind.insecure);
-    if kind.direct {
-        builder = builder.no_proxy();
-    }
-    if let Some(proxy) = &kind.proxy {
-        builder = builder.proxy(reqwest::Proxy::all(proxy)?);
-    }
-    builder.build()
-}
-
-fn is_here(url: &Url) -> bool {
-    let host = url.host_str().unwrap_or_default();
-    let address = host.trim_start_matches('[').trim_end_matches(']');
-    host == "localhost" || address.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
 #[cfg(test)]
@@ -369,20 +307,8 @@ mod tests {
     }
 
     #[test]
-    fn a_place_says_neither_user_nor_query() {
+    fn a_place_says_neither_user_nor_path_nor_query() {
         let url = Url::parse("https://u:p@h.example:8443/a/b?token=t#x").unwrap();
-        assert_eq!(place(&url), "https://h.example:8443/a/b");
-    }
-
-    #[test]
-    fn this_machine_needs_no_proxy() {
-        for (url, here) in [
-            ("http://127.0.0.1:1/", true),
-            ("http://[::1]/", true),
-            ("http://localhost/", true),
-            ("http://h.example/", false),
-        ] {
-            assert_eq!(is_here(&Url::parse(url).unwrap()), here, "{url}");
-        }
+        assert_eq!(place(&url), "https://h.example:8443");
     }
 }

@@ -67,14 +67,14 @@ pub fn address(url: &str, parameters: &[Pair]) -> Result<Url, StepError> {
     Ok(url)
 }
 
-/// The headers; no value of them is in an error.
+/// The headers, their values as they are written, in UTF-8; no value of them is in an error.
 pub fn headers(pairs: &[Pair]) -> Result<HeaderMap, StepError> {
     let mut headers = HeaderMap::new();
     for pair in pairs {
         let name = HeaderName::try_from(&pair.name).map_err(|_| {
             StepError::config(format!("headers: {:?} is no name of a header", pair.name))
         })?;
-        let mut value = HeaderValue::from_str(&pair.value).map_err(|_| {
+        let mut value = HeaderValue::from_bytes(pair.value.as_bytes()).map_err(|_| {
             StepError::config(format!(
                 "headers: the value of {} cannot be sent: it has a line end or another character that no header may have",
                 pair.name

@@ -1,11 +1,14 @@
-//! `http`: one request, or one asked again until its expressions hold. `client` sends, `answer` is what expressions
+//! `http`: one request, or one asked again until its expressions hold. `client` sends (by the clients in `pool`), `answer` is what expressions
 //! see, `config` is shared with `http-download`.
 
 use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use reqwest::{Method, StatusCode, header::HeaderMap};
+use reqwest::{
+    Method, StatusCode,
+    header::{HeaderMap, HeaderValue},
+};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -22,6 +25,7 @@ use crate::{
 pub mod answer;
 pub mod client;
 pub mod config;
+mod pool;
 
 use answer::Answer;
 use client::{Request, SendError};
@@ -148,7 +152,7 @@ async fn prepared(
     let mut headers = config::headers(&config.headers)?;
     if !headers.contains_key(IDEMPOTENCY_KEY) {
         let key = format!("{}/{}", around.uid, around.alias);
-        let key = key.parse().map_err(|error| {
+        let key = HeaderValue::from_bytes(key.as_bytes()).map_err(|error| {
             StepError::config("the step's alias cannot be sent in a header").because(error)
         })?;
         headers.insert(IDEMPOTENCY_KEY, key);

@@ -45,7 +45,7 @@ async fn a_request_says_what_the_configuration_says_and_outputs_come_back() {
     let server = Server::new(|_, _| answers(r#"{"id": 12345678901, "tags": ["a"]}"#));
     let (world, name) = run(json!({
         "method": "PUT", "url": format!("{}/v1?x=1", server.url),
-        "headers": [{"name": "X-Team", "value": "web"}, {"name": "Content-Type", "value": "text/x"}],
+        "headers": [{"name": "X-Team", "value": "wëb"}, {"name": "Content-Type", "value": "text/x"}],
         "queryParams": [{"name": "q", "value": "a b&c"}],
         "body": "hello",
         "outputs": [{"name": "tag", "fromExpression": "response.body.tags[0]"},
@@ -69,7 +69,7 @@ async fn a_request_says_what_the_configuration_says_and_outputs_come_back() {
         ("PUT", "/v1?x=1&q=a+b%26c")
     );
     assert_eq!(asked.body, b"hello");
-    assert_eq!(asked.header("x-team"), Some("web"));
+    assert_eq!(asked.header("x-team"), Some("wëb"));
     assert_eq!(asked.header("content-type"), Some("text/x"));
     let uid = world.promotion(&name).metadata.uid.unwrap();
     assert_eq!(
@@ -418,6 +418,16 @@ async fn answers_and_bodies_have_limits_and_mistakes_are_found_before_anything_i
         assert_ne!(phase(&world, &name), Phase::Succeeded);
     }
     assert_eq!(server.asked().len(), 1);
+    // What HEAD says of a length is not read.
+    let length = vec![("Content-Length".to_owned(), "9000000".to_owned())];
+    let server = Server::new(move |_, _| Reply::Whole(200, length.clone(), Vec::new()));
+    let (world, name) = run(json!({"method": "HEAD", "url": server.url})).await;
+    assert_eq!(
+        phase(&world, &name),
+        Phase::Succeeded,
+        "{:?}",
+        world.steps(&name)
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
