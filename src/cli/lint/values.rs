@@ -87,7 +87,7 @@ pub fn retyped(
         };
         if let Some(why) = found {
             let quoted = format!("write ${{{{ quote({}) }}}}", part.text.trim());
-            report.add(site.finding(part.offset - 3, Code::Retyped, why, quoted));
+            report.add(site.finding(part.offset.saturating_sub(3), Code::Retyped, why, quoted));
             return;
         }
     }
