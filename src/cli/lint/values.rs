@@ -98,7 +98,7 @@ fn changed(text: &str, is_text: bool) -> Option<String> {
     let made = template::retyped(text)?;
     let kept = match &made {
         Value::String(same) => same == text,
-        other => !is_text && other.to_string() == text,
+        other => !is_text && serde_json::to_string(other).is_ok_and(|written| written == text),
     };
     (!kept).then(|| match made {
         Value::String(other) => format!("{text:?} becomes {other:?}"),
