@@ -87,7 +87,7 @@ pub fn retyped(
         };
         if let Some(why) = found {
             let quoted = format!("write ${{{{ quote({}) }}}}", part.text.trim());
-            report.add(site.finding(part.offset - 3, Code::Retyped, why, quoted));
+            report.add(site.finding(part.offset.saturating_sub(3), Code::Retyped, why, quoted));
             return;
         }
     }
@@ -98,7 +98,7 @@ fn changed(text: &str, is_text: bool) -> Option<String> {
     let made = template::retyped(text)?;
     let kept = match &made {
         Value::String(same) => same == text,
-        other => !is_text && other.to_string() == text,
+        other => !is_text && serde_json::to_string(other).is_ok_and(|written| written == text),
     };
     (!kept).then(|| match made {
         Value::String(other) => format!("{text:?} becomes {other:?}"),
