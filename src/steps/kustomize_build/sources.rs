@@ -86,11 +86,15 @@ pub fn references(path: &RepoPath, bytes: &[u8]) -> Vec<String> {
         .collect()
 }
 
+/// As kustomize tells: an address, `user@host:path`, or GitHub without a scheme.
 fn is_remote(text: &str) -> bool {
-    let starts = ["git@", "git::", "github.com/", "github.com:", "org-"];
     let text = text.trim();
+    let github = ["git::", "github.com/", "github.com:"];
+    let scp = text
+        .split_once('@')
+        .is_some_and(|(user, rest)| !user.contains('/') && rest.contains(':'));
     !text.contains('\n')
-        && (text.contains("://") || starts.iter().any(|start| text.starts_with(start)))
+        && (text.contains("://") || scp || github.iter().any(|start| text.starts_with(start)))
 }
 
 /// Whether a kustomization asks for something from outside: a remote part, or a chart from a repository.
@@ -161,5 +165,33 @@ fn inside(path: &Path, files: &Path) -> bool {
     match (real(path), real(files)) {
         (Some(path), Some(files)) => path.starts_with(files),
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::remote;
+
+    #[test]
+    fn what_is_remote_is_told_from_paths() {
+        for (text, wanted) in [
+            ("https://example.com/x?ref=v1", true),
+            ("ssh://git@example.com/x", true),
+            ("git@example.com:x.git", true),
+            ("org-1@github.com:x/y", true),
+            ("github.com/x/y//base?ref=v1", true),
+            ("org-base/x", false),
+            ("../base", false),
+            ("dir@2x/a.yaml", false),
+            ("a.yaml", false),
+        ] {
+            let file = format!("resources: [{text:?}]\nlabels: [\"https://x\"]\n");
+            let path = "k/kustomization.yaml".parse().unwrap();
+            assert_eq!(remote(&path, file.as_bytes()).is_some(), wanted, "{text}");
+        }
+        let path = "k/kustomization.yml".parse().unwrap();
+        let chart = b"helmCharts:\n- name: a\n  repo: https://charts.example\n";
+        assert!(remote(&path, chart).is_some());
+        assert!(remote(&"k/other.yaml".parse().unwrap(), chart).is_none());
     }
 }
