@@ -233,6 +233,10 @@ pub(super) fn sorted(
     mut keyed: Vec<(Value, Value)>,
     descending: bool,
 ) -> Result<Vec<Value>, String> {
+    let rounds = comparisons(keyed.len());
+    for (key, _) in &keyed {
+        budget.look_through(key, rounds)?;
+    }
     if let [(first, _), rest @ ..] = keyed.as_slice() {
         for (key, _) in rest {
             if ops::compare(first, key).is_none() {
@@ -243,10 +247,6 @@ pub(super) fn sorted(
                 ));
             }
         }
-    }
-    let rounds = comparisons(keyed.len());
-    for (key, _) in &keyed {
-        budget.look_through(key, rounds)?;
     }
     keyed.sort_by(|(a, _), (b, _)| {
         let order = ops::compare(a, b).unwrap_or(std::cmp::Ordering::Equal);

@@ -274,3 +274,42 @@ fn a_host_value_has_fields_and_methods() {
     assert!(text("response.body").starts_with("cannot fetch body from response"));
     assert!(text("response.close()").starts_with("type response has no method close"));
 }
+
+#[test]
+fn mistakes_in_types_show_where_they_would_never_be_reached() {
+    fails(
+        "false && (1 + 'a')",
+        "invalid operation: + (mismatched types int and string) (1:13)\n | false && (1 + 'a')\n | ............^",
+    );
+    fails(
+        "n > 1 ? 'x' : len(1)",
+        "invalid argument for len (type int) (1:15)\n | n > 1 ? 'x' : len(1)\n | ..............^",
+    );
+    fails(
+        "map([1], # + 'a')",
+        "invalid operation: + (mismatched types int and string) (1:12)\n | map([1], # + 'a')\n | ...........^",
+    );
+    // What a variable holds is not known before.
+    gives("false && (n + 'a')", "false");
+}
+
+#[test]
+fn what_literals_decide_is_not_evaluated() {
+    gives("app.null.name == 1 and false", "false");
+    gives("app.null.name == 1 or true", "true");
+    gives("filter([1, n, app], # > 0)[0]", "1");
+    gives("count([1, n, app], # > 0) > 0", "true");
+    gives("sum([app.name, '!'])", "web!");
+}
+
+#[test]
+fn of_a_very_long_line_only_a_part_is_shown() {
+    let source = format!("{} + * + {}", "n + n", "n + ".repeat(2_000));
+    let message = evaluate(&source, &env()).unwrap_err().to_string();
+    assert!(message.len() < 1_000, "{}", message.len());
+    let far = format!("{} * ", "n + ".repeat(2_000));
+    let message = evaluate(&far, &env()).unwrap_err().to_string();
+    let lines: Vec<&str> = message.lines().collect();
+    let caret = lines[2].find('^').unwrap();
+    assert_eq!(lines[1].as_bytes()[caret], b'*', "{message}");
+}
