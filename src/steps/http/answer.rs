@@ -8,6 +8,7 @@ use reqwest::{StatusCode, header::HeaderMap};
 use crate::{
     engine::step::StepError,
     expr::{self, Env, Program, Value, value::Object},
+    steps::{json_parse, yaml_parse},
 };
 
 /// How a body is read.
@@ -149,8 +150,8 @@ fn body(bytes: &[u8], content_type: &str) -> Result<Value, StepError> {
     let text = String::from_utf8_lossy(bytes);
     let read = match mode {
         Mode::Text => return Ok(Value::from(text.as_ref())),
-        Mode::Yaml => yaml(&text),
-        Mode::Json => json(&text),
+        Mode::Yaml => yaml_parse::read(&text),
+        Mode::Json => json_parse::read(&text),
     };
     match read {
         // A page for people, most often.
@@ -165,16 +166,6 @@ fn body(bytes: &[u8], content_type: &str) -> Result<Value, StepError> {
             .hint("responseContentType: text/plain takes it as it is")
         }),
     }
-}
-
-fn json(text: &str) -> Result<Value, String> {
-    let value = serde_json::from_str(text).map_err(|error| error.to_string())?;
-    Ok(Value::from_json_as_floats(&value))
-}
-
-fn yaml(text: &str) -> Result<Value, String> {
-    let value = serde_saphyr::from_str(text).map_err(|error| error.to_string())?;
-    Ok(Value::from_json_as_floats(&value))
 }
 
 /// `Content-Type`, as Go spells the names of headers.
