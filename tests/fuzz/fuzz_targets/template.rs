@@ -4,7 +4,7 @@
 use libfuzzer_sys::fuzz_target;
 use serde_json::json;
 use tidewaiter::expr::{
-    Env, Host, HostError, Value,
+    Env, Host, HostError, Value, show,
     template::{eval_json, eval_json_hiding, eval_string, is_template},
 };
 
@@ -51,7 +51,9 @@ fuzz_target!(|text: &str| {
 
     // The text as a result: typed by its look, never changed otherwise.
     let result = eval_string("${{ s }}", &env()).unwrap().value;
-    assert_eq!(result, eval_string("${% plain() %}", &env()).unwrap().value);
+    let again = eval_string("${% plain() %}", &env()).unwrap().value;
+    // As JSON: NaN is not equal to itself.
+    assert_eq!(show::json(&result), show::json(&again));
     if let Some(result) = result.as_str() {
         // Between quotes it is the text between them, or, with space around it, a string of JSON.
         assert!(result == text || text.trim_start().starts_with('"'));
