@@ -65,6 +65,8 @@ fn accepted(kind: &str, check: impl Fn(&Value) -> Vec<String>) -> Value {
             *value = json!(1);
         } else if says.contains("at least 1 items") {
             value.as_array_mut().unwrap().push(json!("x"));
+        } else if says.contains("at least 1 properties") {
+            value["x"] = json!("x");
         } else if says.contains("email") {
             *value = json!("a@example.com");
         } else if let Some((_, names)) = says.split_once("give one of ") {

@@ -237,8 +237,8 @@ mod tests {
                 json!({"a": {"p": 1}, "b": {"p": 1}}),
             ),
             (
-                "x: &x {p: 1, q: 1}\ny: &y {q: 2, r: 2}\nz: {r: 3, <<: [*x, *y]}\n",
-                json!({"x": {"p": 1, "q": 1}, "y": {"q": 2, "r": 2}, "z": {"p": 1, "q": 1, "r": 3}}),
+                "v: &v {p: 1, q: 1}\nw: &w {q: 2, r: 2}\nz: {r: 3, <<: [*v, *w]}\n",
+                json!({"v": {"p": 1, "q": 1}, "w": {"q": 2, "r": 2}, "z": {"p": 1, "q": 1, "r": 3}}),
             ),
             (
                 "a: !!str 1\nb: !!int \"2\"\nc: !own 3\n",
@@ -275,7 +275,10 @@ mod tests {
             .collect();
         let laughs = format!("a0: &a0 [x, x]\n{laughs}");
         let cases = [
-            ("key: : value\n  num: 42", "it is not YAML: line 1"),
+            (
+                "key: : value\n  num: 42",
+                "it is not YAML: line 2, column 1",
+            ),
             ("a: [1", "it is not YAML"),
             ("a: &x [*x]\n", "an alias is used inside"),
             ("a: *gone\n", "it is not YAML"),
