@@ -109,12 +109,10 @@ fn typed(value: &expr::Value, wanted: &Value, kinds: &Value, path: &str) -> Resu
         }
         (expr::Value::List(list), Value::Array(items)) => {
             same(path, list.items().len(), items.len())?;
-            let pairs = list.items().iter().zip(items).enumerate();
-            pairs
-                .map(|(index, (value, wanted))| {
-                    typed(value, wanted, kinds, &format!("{path}[{index}]"))
-                })
-                .collect()
+            let mut pairs = list.items().iter().zip(items).enumerate();
+            pairs.try_for_each(|(index, (value, wanted))| {
+                typed(value, wanted, kinds, &format!("{path}[{index}]"))
+            })
         }
         (value, wanted) => {
             let kind = value.type_name();

@@ -288,7 +288,9 @@ impl Reader<'_> {
         };
         match kind {
             Kind::Object | Kind::Array => self.at += 1,
-            Kind::Text => drop(self.string()?),
+            Kind::Text => {
+                self.string()?;
+            }
             Kind::Number => self.number()?,
             Kind::Word => self.word()?,
         }
