@@ -104,10 +104,10 @@ fn lay_over(base: &mut Editor, root: &Node, over: &str) -> Result<Laid, YamlErro
     let Some(below) = base.documents.first() else {
         return Ok(Laid::Instead);
     };
+    if Proof::default().alike(below, root) {
+        return Ok(Laid::Into);
+    }
     if !is_map(below) || !is_map(root) {
-        if Proof::default().alike(below, root) {
-            return Ok(Laid::Into);
-        }
         return match base.documents.len() {
             1 => Ok(Laid::Instead),
             _ => Err(unsettable(
@@ -205,10 +205,13 @@ impl Plan<'_> {
                 None | Some([]) => added.push((path, key, value)),
                 Some([(at, old_key, old_value)]) => {
                     let route: Route = route.iter().copied().chain([*at]).collect();
+                    if self.stays(old_value, value) {
+                        continue;
+                    }
                     if is_map(old_value) && is_map(value) {
                         self.kept.anchor(old_value.anchor, value.anchor);
                         self.map(&route, old_value, value, &path)?;
-                    } else if !self.stays(old_value, value) {
+                    } else {
                         self.value(route, (old_key, old_value), (key, value), path)?;
                     }
                 }

@@ -316,3 +316,12 @@ fn generated_files_merge_as_plain_values_do() {
     }
     assert!(changed > 300, "{changed}");
 }
+
+/// Found by fuzzing: the first merge took the second file whole, and the next one refused its keys.
+#[test]
+fn keys_that_cannot_be_merged_are_none_of_a_merge_that_changes_nothing() {
+    for above in ["{a: 1, [p]: }\n", "k: {[p]: 1}\n", "? {a: 1}\n: 2\n"] {
+        let once = merged(&["# only a remark\n", above]).unwrap();
+        assert_eq!(merged(&[&once, above]), Ok(once.clone()), "{above}");
+    }
+}
