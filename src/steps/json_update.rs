@@ -4,18 +4,13 @@ use async_trait::async_trait;
 use serde_json::Value;
 
 use super::{
-    files,
     json::{self, JsonError},
-    schema::{Shape, typed},
-    updates::{self, Config, Update},
+    schema::Shape,
+    updates::{self, Update},
 };
 use crate::{
-    engine::{
-        step::{Class, Outcome, Step, StepCx, StepError},
-        workspace::Workspace,
-    },
+    engine::step::{Class, Outcome, Step, StepCx, StepError},
     expr::go_quoted,
-    git::path::RepoPath,
     kargo::StepKind,
 };
 
@@ -30,8 +25,7 @@ pub fn commit_message(path: &str, updates: &[Update]) -> String {
     })
 }
 
-fn refused(at: &RepoPath, error: JsonError) -> StepError {
-    let failed = StepError::errored(format!("JSON file update failed: {at} is unchanged"));
+fn refused(failed: StepError, error: JsonError) -> StepError {
     let failed = match error {
         JsonError::NotJson { .. } => failed.hint("Correct the file in the repository"),
         JsonError::BadKey { .. } => failed.hint(
@@ -40,18 +34,6 @@ fn refused(at: &RepoPath, error: JsonError) -> StepError {
         JsonError::Absent { .. } | JsonError::NotScalar { .. } => failed,
     };
     failed.because(error)
-}
-
-/// Says whether the file changed.
-fn edit(workspace: &mut Workspace, at: &RepoPath, updates: &[Update]) -> Result<bool, StepError> {
-    let doing = "JSON file update failed";
-    let before = files::read_text(workspace, at, doing)?;
-    let after = json::set(&before, updates).map_err(|error| refused(at, error))?;
-    if after == before {
-        return Ok(false);
-    }
-    files::write_text(workspace, at, &after, doing)?;
-    Ok(true)
 }
 
 #[async_trait]
@@ -69,13 +51,12 @@ impl Step for JsonUpdate {
     }
 
     async fn run(&self, cx: StepCx<'_>, config: &Value) -> Result<Outcome, StepError> {
-        let Config { path, updates } = typed(config)?;
-        let at = files::path("path", &path)?;
-        let message = commit_message(&path, &updates);
-        let changed = cx
-            .files
-            .edit(move |workspace| edit(workspace, &at, &updates))
-            .await?;
-        Ok(updates::outcome(message, changed))
+        let editor = updates::Editor {
+            failed: "JSON file update failed",
+            set: json::set,
+            refused,
+            message: commit_message,
+        };
+        updates::run(cx, config, editor).await
     }
 }

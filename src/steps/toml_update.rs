@@ -4,17 +4,12 @@ use async_trait::async_trait;
 use serde_json::Value;
 
 use super::{
-    files,
-    schema::{Shape, typed},
+    schema::Shape,
     toml::{self, TomlError},
-    updates::{self, Config, Update},
+    updates::{self, Update},
 };
 use crate::{
-    engine::{
-        step::{Class, Outcome, Step, StepCx, StepError},
-        workspace::Workspace,
-    },
-    git::path::RepoPath,
+    engine::step::{Class, Outcome, Step, StepCx, StepError},
     kargo::StepKind,
 };
 
@@ -28,8 +23,7 @@ pub fn commit_message(path: &str, updates: &[Update]) -> String {
     })
 }
 
-fn refused(at: &RepoPath, error: TomlError) -> StepError {
-    let failed = StepError::errored(format!("TOML file update failed: {at} is unchanged"));
+fn refused(failed: StepError, error: TomlError) -> StepError {
     let failed =
         match error {
             TomlError::NotToml { .. } => failed.hint("Correct the file in the repository"),
@@ -41,18 +35,6 @@ fn refused(at: &RepoPath, error: TomlError) -> StepError {
             TomlError::Value { .. } | TomlError::Unproved(_) => failed,
         };
     failed.because(error)
-}
-
-/// Says whether the file changed.
-fn edit(workspace: &mut Workspace, at: &RepoPath, updates: &[Update]) -> Result<bool, StepError> {
-    let doing = "TOML file update failed";
-    let before = files::read_text(workspace, at, doing)?;
-    let after = toml::set(&before, updates).map_err(|error| refused(at, error))?;
-    if after == before {
-        return Ok(false);
-    }
-    files::write_text(workspace, at, &after, doing)?;
-    Ok(true)
 }
 
 #[async_trait]
@@ -70,13 +52,12 @@ impl Step for TomlUpdate {
     }
 
     async fn run(&self, cx: StepCx<'_>, config: &Value) -> Result<Outcome, StepError> {
-        let Config { path, updates } = typed(config)?;
-        let at = files::path("path", &path)?;
-        let message = commit_message(&path, &updates);
-        let changed = cx
-            .files
-            .edit(move |workspace| edit(workspace, &at, &updates))
-            .await?;
-        Ok(updates::outcome(message, changed))
+        let editor = updates::Editor {
+            failed: "TOML file update failed",
+            set: toml::set,
+            refused,
+            message: commit_message,
+        };
+        updates::run(cx, config, editor).await
     }
 }

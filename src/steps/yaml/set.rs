@@ -13,14 +13,7 @@ use super::{
     tree::{self, Content, Node, Style},
 };
 
-/// One value to be set.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Update {
-    /// See [`key::split`].
-    pub key: String,
-    /// String, number, bool or null.
-    pub value: Value,
-}
+pub use crate::steps::updates::Update;
 
 /// `text` with the updates done; of several for one value, the last counts. Where a value reads the same already, its
 /// bytes stay as they are.
