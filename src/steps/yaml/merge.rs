@@ -9,7 +9,7 @@ use super::{
     place::Text,
     proof::Proof,
     scalar,
-    set::{Edit, Editor, placed, replacement},
+    set::{BARE_KEY, Edit, Editor, placed, replacement},
     tree::{Content, Node, Style},
 };
 
@@ -245,6 +245,9 @@ impl Plan<'_> {
         (key, new): (&Node, &Node),
         path: String,
     ) -> Result<(), YamlError> {
+        if old.is_bare_key() {
+            return Err(unsettable(&path, BARE_KEY));
+        }
         let bare = old.tag.is_none() && new.tag.is_none() && new.anchor == 0;
         let as_text = bare
             && !is_collection(old)

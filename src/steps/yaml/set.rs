@@ -236,6 +236,7 @@ fn check_target(node: &Node, update: &Update) -> Result<(), YamlError> {
         _ if update.value.is_array() || update.value.is_object() => {
             refuse("the new value is a list or a mapping, and only single values can be set")
         }
+        _ if node.is_bare_key() => refuse(BARE_KEY),
         _ => {
             let Some(tag) = &node.tag else { return Ok(()) };
             let (name, texts_only) = match tag.strip_prefix(scalar::CORE) {
@@ -252,6 +253,10 @@ fn check_target(node: &Node, update: &Update) -> Result<(), YamlError> {
         }
     }
 }
+
+/// Why nothing can be put behind a key of the form `? key`.
+pub(super) const BARE_KEY: &str =
+    "its key is written with `?` and has no `:`; write the key as `key:` in the file first";
 
 /// What to put where.
 #[derive(Clone, Debug)]

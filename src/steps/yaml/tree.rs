@@ -78,6 +78,12 @@ impl Node {
         Self::expected(Content::Copied(Box::new(node)))
     }
 
+    /// Whether this is the value that a key of the form `? key` has not: a `:` put behind such a key would make the
+    /// key itself a mapping.
+    pub(super) fn is_bare_key(&self) -> bool {
+        self.no_colon && !self.in_flow
+    }
+
     fn expected(content: Content) -> Self {
         Self {
             content,

@@ -218,7 +218,8 @@ fn the_file_below_keeps_its_bytes() {
 
 #[test]
 fn what_cannot_be_merged_is_refused_by_file() {
-    let cases: [(&str, &[&str], &[&str]); 9] = [
+    let cases: [(&str, &[&str], &[&str]); 10] = [
+        ("bare key", &["? a\n", "a: 1\n"], &["1:", "key a", "`?`"]),
         (
             "twice in what is new",
             &["a: 1\n", "b:\n  c: 1\n  c: 2\n"],

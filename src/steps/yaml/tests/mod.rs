@@ -459,6 +459,24 @@ fn only_the_bytes_of_the_value_change() {
     }
 }
 
+/// Found by fuzzing: a `:` behind such a key made a mapping of the key, and its line read alone looked right.
+#[test]
+fn nothing_is_put_behind_a_key_that_has_no_colon() {
+    for text in ["? a\n", "? #0\n a # c", "x: 1\n? a\n? b\n"] {
+        let update = Update {
+            key: "a".into(),
+            value: "v".into(),
+        };
+        let error = set(text, &[update]).unwrap_err().to_string();
+        assert!(error.contains("no `:`"), "{text:?}: {error}");
+    }
+    let update = Update {
+        key: "a".into(),
+        value: "v".into(),
+    };
+    assert_eq!(set("{a, b}\n", &[update]).as_deref(), Ok("{a: v, b}\n"));
+}
+
 #[test]
 fn what_cannot_be_set_is_refused_and_says_what_to_do() {
     let cases: Vec<(&str, &str, &str, Value, &[&str])> = vec![
