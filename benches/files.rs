@@ -8,6 +8,11 @@
     missing_docs
 )]
 
+#[path = "files/json.rs"]
+mod json;
+#[path = "files/toml.rs"]
+mod toml;
+
 use std::{
     fmt::Write,
     time::{Duration, Instant},
@@ -95,4 +100,6 @@ fn yaml() {
 fn main() {
     println!("files: an edit of a file of {SIZE} bytes, median of {ROUNDS}");
     yaml();
+    json::run();
+    toml::run();
 }

@@ -1,9 +1,9 @@
 //! `json-update` on a file of 1 MB, against reading and writing it with serde.
 
-use std::time::Instant;
-
 use serde_json::{Value, json};
 use tidewaiter::steps::{json, updates::Update};
+
+use super::{median, report};
 
 /// About 1 MB, indented.
 fn document() -> String {
@@ -19,20 +19,15 @@ pub fn run() {
         key: key.into(),
         value: "2.0.0".into(),
     });
-    let begun = Instant::now();
-    let after = json::set(&text, &updates).unwrap();
-    let ours = begun.elapsed();
-    let begun = Instant::now();
-    let mut value: Value = serde_json::from_str(&text).unwrap();
-    for at in [10, 7_999] {
-        value["services"][at]["image"]["tag"] = "2.0.0".into();
-    }
-    let theirs = serde_json::to_string_pretty(&value).unwrap();
-    let round_trip = begun.elapsed();
-    assert_eq!(after.len(), theirs.len());
-    println!(
-        "json-update, {} bytes: {ours:?}; serde round trip {round_trip:?}; ratio {:.2}",
-        text.len(),
-        ours.as_secs_f64() / round_trip.as_secs_f64()
-    );
+    let ours = median(|| {
+        json::set(&text, &updates).unwrap();
+    });
+    let theirs = median(|| {
+        let mut value: Value = serde_json::from_str(&text).unwrap();
+        for at in [10, 7_999] {
+            value["services"][at]["image"]["tag"] = "2.0.0".into();
+        }
+        serde_json::to_string_pretty(&value).unwrap();
+    });
+    report("JSON, two values", ours, theirs);
 }

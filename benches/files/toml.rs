@@ -1,9 +1,11 @@
 //! `toml-update` on a file of 1 MB, against reading and writing it with toml_edit.
 
-use std::{fmt::Write as _, time::Instant};
+use std::fmt::Write as _;
 
 use tidewaiter::steps::{toml, updates::Update};
 use toml_edit::DocumentMut;
+
+use super::{median, report};
 
 /// About 1 MB in tables of their own.
 fn document() -> String {
@@ -25,20 +27,15 @@ pub fn run() {
         key: key.into(),
         value: "2.0.0".into(),
     });
-    let begun = Instant::now();
-    let after = toml::set(&text, &updates).unwrap();
-    let ours = begun.elapsed();
-    let begun = Instant::now();
-    let mut document: DocumentMut = text.parse().unwrap();
-    for name in ["service-10", "service-16999"] {
-        document[name]["tag"] = toml_edit::value("2.0.0");
-    }
-    let theirs = document.to_string();
-    let round_trip = begun.elapsed();
-    assert_eq!(after.len(), theirs.len());
-    println!(
-        "toml-update, {} bytes: {ours:?}; toml_edit round trip {round_trip:?}; ratio {:.2}",
-        text.len(),
-        ours.as_secs_f64() / round_trip.as_secs_f64()
-    );
+    let ours = median(|| {
+        toml::set(&text, &updates).unwrap();
+    });
+    let theirs = median(|| {
+        let mut document: DocumentMut = text.parse().unwrap();
+        for name in ["service-10", "service-16999"] {
+            document[name]["tag"] = toml_edit::value("2.0.0");
+        }
+        document.to_string();
+    });
+    report("TOML, two values", ours, theirs);
 }
