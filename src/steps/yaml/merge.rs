@@ -40,6 +40,9 @@ pub fn merge<T: AsRef<str>>(files: &[T]) -> Result<Merged, Unmerged> {
         let failed = |error| Unmerged { file, error };
         let over = Editor::open(text.as_ref()).map_err(failed)?;
         let Some(root) = over.documents.first().filter(|root| !is_nothing(root)) else {
+            if over.documents.len() > 1 {
+                cut.push(file);
+            }
             continue;
         };
         readable(root, &Text::new(&over.body), merged.is_some()).map_err(failed)?;

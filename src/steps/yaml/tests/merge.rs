@@ -271,6 +271,8 @@ fn several_files_and_those_cut_short() {
     let done = merge(&files).unwrap();
     assert_eq!(done.text, "a: 1\nb: 2\nd: 3\n");
     assert_eq!(done.cut, [3]);
+    let done = merge(&["--- # empty\n---\na: 1\n", "b: 2\n"]).unwrap();
+    assert_eq!((done.text.as_str(), done.cut), ("b: 2\n", vec![0]));
     assert_eq!(merge::<&str>(&[]).unwrap().text, "");
 }
 
