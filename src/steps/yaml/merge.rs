@@ -193,10 +193,10 @@ impl Plan<'_> {
             }
         }
         for (key, value) in new {
-            let Some(name) = key.text() else {
+            let Some(name) = key.text().filter(|_| key.style() != Style::Missing) else {
                 return Err(unsettable(
                     here,
-                    "a key of it is a list, a mapping or an alias; only plain keys can be merged",
+                    "a key of it is empty, a list, a mapping or an alias; only plain keys can be merged",
                 ));
             };
             let path = match here.is_empty() {

@@ -218,7 +218,12 @@ fn the_file_below_keeps_its_bytes() {
 
 #[test]
 fn what_cannot_be_merged_is_refused_by_file() {
-    let cases: [(&str, &[&str], &[&str]); 10] = [
+    let cases: [(&str, &[&str], &[&str]); 11] = [
+        (
+            "anchored empty key",
+            &["{a: 1}\n", "{ &d }\n"],
+            &["1:", "empty"],
+        ),
         ("bare key", &["? a\n", "a: 1\n"], &["1:", "key a", "`?`"]),
         (
             "twice in what is new",
