@@ -16,7 +16,7 @@ use super::{
     runner::attempt::{Attempt, Trial},
     scope::Moment,
     step::{Class, Ending, Files, Found, Origin, Repositories, Revision, StepError},
-    workspace::{MirrorKey, Mount, WorkspaceState},
+    workspace::{MirrorKey, Mount, Workspace, WorkspaceState},
 };
 use crate::{
     git::{branch::BranchName, id::CommitId, path::RepoPath, tag::TagName},
@@ -146,15 +146,13 @@ pub async fn onto(
     path: RepoPath,
     head: &CommitId,
 ) -> Result<WorkspaceState, ReplayError> {
-    let mut files = Files::new(state, course.tools.paths());
     let head = head.clone();
-    let done = files.edit(move |workspace| {
+    let stand = move |workspace: &mut Workspace| {
         workspace
             .landed(&path, &head)
             .map_err(|error| StepError::conflict("cannot go on from what landed").because(error))
-    });
-    done.await.map_err(ReplayError::Files)?;
-    Ok(files.state)
+    };
+    edited(course, state, stand).await
 }
 
 /// The state with the checkout at `path` pushed as `head` to a branch that is not its own.
@@ -164,14 +162,25 @@ pub async fn elsewhere(
     path: RepoPath,
     head: &CommitId,
 ) -> Result<WorkspaceState, ReplayError> {
-    let mut files = Files::new(state, course.tools.paths());
     let head = head.clone();
-    let done = files.edit(move |workspace| {
+    let look = move |workspace: &mut Workspace| {
         workspace
             .landed_elsewhere(&path, &head)
             .map_err(|error| StepError::errored("cannot look at what landed").because(error))
-    });
-    done.await.map_err(ReplayError::Files)?;
+    };
+    edited(course, state, look).await
+}
+
+async fn edited<F>(
+    course: &Course,
+    state: WorkspaceState,
+    edit: F,
+) -> Result<WorkspaceState, ReplayError>
+where
+    F: FnOnce(&mut Workspace) -> Result<(), StepError> + Send + 'static,
+{
+    let mut files = Files::new(state, course.tools.paths());
+    files.edit(edit).await.map_err(ReplayError::Files)?;
     Ok(files.state)
 }
 
