@@ -440,6 +440,21 @@ pub trait Step: Send + Sync {
     }
 }
 
+/// Runs a step so that it changes all that it wants or nothing, however many edits it is made of.
+pub async fn run_whole(
+    step: &dyn Step,
+    cx: StepCx<'_>,
+    config: &Value,
+) -> Result<Outcome, StepError> {
+    let StepCx { files, .. } = cx;
+    let before = files.state.clone();
+    let result = step.run(StepCx { files, ..cx }, config).await;
+    if result.is_err() {
+        files.state = before;
+    }
+    result
+}
+
 /// The step kinds that there are.
 pub trait Registry: Send + Sync {
     /// The step kind of that name.

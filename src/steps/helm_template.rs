@@ -374,11 +374,7 @@ impl Step for HelmTemplate {
     async fn run(&self, mut cx: StepCx<'_>, config: &Value) -> Result<Outcome, StepError> {
         let config: Config = typed(config)?;
         let doing = format!("failed to render chart {}", config.path);
-        let before = cx.files.state.clone();
-        let result = self.render(&mut cx, config, &doing).await;
-        if result.is_err() {
-            cx.files.state = before;
-        }
-        result.map(|()| Outcome::succeeded(Map::new()))
+        self.render(&mut cx, config, &doing).await?;
+        Ok(Outcome::succeeded(Map::new()))
     }
 }

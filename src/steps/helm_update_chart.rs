@@ -221,11 +221,7 @@ impl Step for HelmUpdateChart {
     async fn run(&self, mut cx: StepCx<'_>, config: &Value) -> Result<Outcome, StepError> {
         let config: Config = typed(config)?;
         let path = files::path("path", &config.path)?;
-        let before = cx.files.state.clone();
         let result = self.update(&mut cx, &path, config.charts.clone()).await;
-        if result.is_err() {
-            cx.files.state = before;
-        }
         let changes = result.map_err(|error| {
             let missing = self.programs.find(&HELM).is_err() && error.hint.is_some();
             if missing {

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use crate::engine::{
     course::Course,
     fetched::Fetched,
-    step::{Around, ErrorKind, Files, Outcome, Repositories, Step, StepCx, StepError},
+    step::{Around, ErrorKind, Files, Outcome, Repositories, Step, StepCx, StepError, run_whole},
     tools::What,
 };
 
@@ -95,7 +95,7 @@ impl Trial<'_> {
             earlier: self.earlier.as_ref(),
             port: self.patient.then_some(&*self.course.tools.port),
         };
-        let running = AssertUnwindSafe(self.kind.run(cx, self.config)).catch_unwind();
+        let running = AssertUnwindSafe(run_whole(&*self.kind, cx, self.config)).catch_unwind();
         running.await.unwrap_or_else(|panic| {
             Err(StepError::config(format!(
                 "the step panicked: {}",

@@ -287,21 +287,14 @@ impl Step for KustomizeBuild {
         let path = files::path("path", &config.path)?;
         let out = files::path("outPath", &config.out_path)?;
         self.programs.find(&KUSTOMIZE)?;
-        let before = cx.files.state.clone();
-        let result = async {
-            let ready = prepare(&mut cx, &path).await?;
-            let layout = config.layout(&out);
-            let built = self.built(&ready, &config, layout, cx.fetched).await?;
-            let rendered = arranged(built, layout)?;
-            let doing = format!("failed to write built manifests to {out}");
-            let write =
-                move |workspace: &mut _| manifests::write(workspace, &out, &rendered, &doing);
-            cx.files.edit(write).await
-        }
-        .await;
-        if result.is_err() {
-            cx.files.state = before;
-        }
-        result.map(|()| Outcome::succeeded(Map::new()))
+        let ready = prepare(&mut cx, &path).await?;
+        let layout = config.layout(&out);
+        let built = self.built(&ready, &config, layout, cx.fetched).await?;
+        let rendered = arranged(built, layout)?;
+        let doing = format!("failed to write built manifests to {out}");
+        cx.files
+            .edit(move |workspace| manifests::write(workspace, &out, &rendered, &doing))
+            .await?;
+        Ok(Outcome::succeeded(Map::new()))
     }
 }

@@ -14,7 +14,7 @@ use super::tw::{
         fetched::Fetched,
         step::{
             Around, Files, Found, Origin, Outcome, Person, Registry, Repositories, Revision,
-            StepCx, StepError,
+            StepCx, StepError, run_whole,
         },
         workspace::{Kind, MirrorKey, MirrorPaths, Workspace, WorkspaceState},
     },
@@ -146,7 +146,7 @@ impl Bench {
             .enable_all()
             .build()
             .unwrap();
-        runtime.block_on(step.run(cx, config))
+        runtime.block_on(run_whole(&*step, cx, config))
     }
 
     pub fn check(&self, uses: &str, config: &Value) -> Vec<String> {
